@@ -1,0 +1,185 @@
+"""What a person wishes of an answer: criteria with a weight and a polarity, normalised and hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TypeVar
+
+from crm.errors import CriterionError
+
+MAX_LENGTH = 300
+"""Characters in one criterion; the sentence encoder reads 256 tokens."""
+MAX_CRITERIA = 200
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+_LIST_MARKER = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
+_AVOID_PREFIX = re.compile(r"^avoid(?:\s+|\s*:\s*)", re.IGNORECASE)
+
+
+class Weight(StrEnum):
+    """How much a criterion counts, in P-CHECK's three grades."""
+
+    ESSENTIAL = "Essential"
+    IMPORTANT = "Important"
+    OPTIONAL = "Optional"
+
+    @property
+    def value_in_sum(self) -> float:
+        """The factor of the criterion's margin in the sum over criteria."""
+        return {"Essential": 1.0, "Important": 0.7, "Optional": 0.3}[self.value]
+
+
+class Polarity(StrEnum):
+    """Whether the criterion describes what is wanted or what is to be avoided."""
+
+    WANT = "want"
+    AVOID = "avoid"
+
+    @property
+    def sign(self) -> float:
+        """+1 for wanted, -1 for avoided."""
+        return 1.0 if self is Polarity.WANT else -1.0
+
+
+@dataclass(frozen=True, order=True)
+class Criterion:
+    """One preference statement; its text is normalised when it is made.
+
+    Raises:
+        CriterionError: The text is empty or longer than ``MAX_LENGTH`` characters.
+    """
+
+    text: str
+    weight: Weight = Weight.ESSENTIAL
+    polarity: Polarity = Polarity.WANT
+
+    def __post_init__(self) -> None:
+        text = normalise(self.text)
+        if not text:
+            raise CriterionError("A criterion is empty: write what you like in an answer, in a few words.")
+        if len(text) > MAX_LENGTH:
+            raise CriterionError(
+                f"The criterion “{text[:40]}…” has {len(text)} characters: "
+                f"shorten it to {MAX_LENGTH} or split it over several lines."
+            )
+        object.__setattr__(self, "text", text)
+
+    @property
+    def signed_weight(self) -> float:
+        """Weight times polarity, the factor of this criterion's margin in the sum over criteria."""
+        return self.weight.value_in_sum * self.polarity.sign
+
+    def __str__(self) -> str:
+        return f"Avoid: {self.text}" if self.polarity is Polarity.AVOID else self.text
+
+    @classmethod
+    def parse(cls, line: str, weight: Weight = Weight.ESSENTIAL) -> Criterion:
+        """Read one typed line: a list marker in front is dropped, a leading “avoid” sets the polarity."""
+        text = _LIST_MARKER.sub("", normalise(line))
+        wish = _AVOID_PREFIX.sub("", text)
+        if wish and wish != text:
+            return cls(wish, weight, Polarity.AVOID)
+        return cls(text, weight)
+
+    @classmethod
+    def from_json(cls, value: str | Mapping[str, object]) -> Criterion:
+        """Read a criterion from a text or an object with text, weight and polarity.
+
+        Raises:
+            CriterionError: Neither a text nor such an object, or an unknown weight or polarity.
+        """
+        if isinstance(value, str):
+            return cls.parse(value)
+        if not isinstance(value, Mapping) or not isinstance(value.get("text"), str):
+            raise CriterionError('A criterion is a text or an object {"text", "weight", "polarity"}.')
+        return cls(
+            str(value["text"]),
+            _member(Weight, value.get("weight", Weight.ESSENTIAL), "weight"),
+            _member(Polarity, value.get("polarity", Polarity.WANT), "polarity"),
+        )
+
+    def to_json(self) -> dict[str, str]:
+        """The object that ``from_json`` reads."""
+        return {"text": self.text, "weight": self.weight.value, "polarity": self.polarity.value}
+
+
+@dataclass(frozen=True)
+class CriteriaSet:
+    """The criteria of one person in the order they were written; none means the default ranking ∅.
+
+    A criterion written twice counts once, with the weight it was given last.
+
+    Raises:
+        CriterionError: More than ``MAX_CRITERIA`` criteria.
+    """
+
+    criteria: tuple[Criterion, ...] = ()
+
+    def __post_init__(self) -> None:
+        unique = {(criterion.text, criterion.polarity): criterion for criterion in self.criteria}
+        if len(unique) > MAX_CRITERIA:
+            raise CriterionError(
+                f"There are {len(unique)} criteria: keep the {MAX_CRITERIA} that matter most to you."
+            )
+        object.__setattr__(self, "criteria", tuple(unique.values()))
+
+    def __iter__(self) -> Iterator[Criterion]:
+        return iter(self.criteria)
+
+    def __len__(self) -> int:
+        return len(self.criteria)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.criteria)) or "∅"
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256, in hex, of the criteria in a canonical order: equal wishes have equal keys."""
+        canonical = json.dumps([criterion.to_json() for criterion in sorted(self.criteria)])
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @classmethod
+    def from_lines(cls, text: str) -> CriteriaSet:
+        """Read a text box: one criterion a line, blank lines skipped."""
+        return cls(tuple(Criterion.parse(line) for line in text.splitlines() if normalise(line)))
+
+    @classmethod
+    def from_json(cls, values: object) -> CriteriaSet:
+        """Read a JSON list of criteria, each a text or an object."""
+        if not isinstance(values, list):
+            raise CriterionError("The criteria are not a list: give a list of texts or objects.")
+        return cls(tuple(Criterion.from_json(value) for value in values))
+
+    @classmethod
+    def of(cls, wanted: Iterable[str] = (), avoided: Iterable[str] = ()) -> CriteriaSet:
+        """The set of essential criteria with these texts."""
+        return cls(
+            tuple(Criterion.parse(text) for text in wanted)
+            + tuple(Criterion(_AVOID_PREFIX.sub("", text), polarity=Polarity.AVOID) for text in avoided)
+        )
+
+
+def normalise(text: str) -> str:
+    """Unicode NFC with control characters dropped and runs of white space made one space."""
+    printable = "".join(
+        " " if character.isspace() else character
+        for character in unicodedata.normalize("NFC", text)
+        if character.isspace() or unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn")
+    )
+    return " ".join(printable.split())
+
+
+def _member(choices: type[Choice], value: object, what: str) -> Choice:
+    for choice in choices:
+        if isinstance(value, str) and value.casefold() == choice.value.casefold():
+            return choice
+    names = ", ".join(choice.value for choice in choices)
+    raise CriterionError(f"The {what} {value!r} is unknown: choose one of {names}.")

@@ -1,0 +1,25 @@
+"""What can go wrong with criteria and judges, each said in one sentence that tells how to mend it."""
+
+
+class CRMError(ValueError):
+    """Base of the errors a person can mend: their message is shown to them as it stands."""
+
+
+class CriterionError(CRMError):
+    """A criterion, or a list of them, that no judge can take."""
+
+
+class TextsMissingError(CRMError):
+    """A judge that reads texts was asked about responses of which only representations are stored."""
+
+
+class RepresentationMissingError(CRMError):
+    """A judge that reads stored representations was asked about responses that have none of its kind."""
+
+
+class WeightsError(CRMError):
+    """A weights file that is absent, damaged or made for another representation."""
+
+
+class DatasetError(CRMError):
+    """Training or evaluation data that cannot be read; the message names file, row and reason."""

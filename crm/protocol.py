@@ -1,0 +1,123 @@
+"""What every judge offers, whatever it runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm.criteria import CriteriaSet, Criterion
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two responses to one query, as texts."""
+
+    query: str
+    response_a: str
+    response_b: str
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """A judge's opinion of N pairs under K criteria.
+
+    Attributes:
+        prob_a: Probability that A is preferred under all criteria together ``[N]``.
+        per_criterion: The same under each criterion alone, polarity included ``[N, K]``.
+    """
+
+    prob_a: Floats
+    per_criterion: Floats
+
+
+@dataclass(frozen=True)
+class ScoreBlock:
+    """A part of a score matrix: the LLMs ``llms`` on the queries ``queries``.
+
+    Attributes:
+        llms: Indices into the contest's LLMs.
+        queries: Indices into the contest's queries.
+        prob: Probability that the LLM's response is preferred to the baseline's,
+            ``[len(llms), len(queries)]``; NaN where one of the two is missing.
+    """
+
+    llms: NDArray[np.intp]
+    queries: NDArray[np.intp]
+    prob: Floats
+
+
+class Contest(Protocol):
+    """L LLMs against one baseline over Q queries: what a judge may ask for to fill a score matrix."""
+
+    @property
+    def llms(self) -> Sequence[str]:
+        """Names of the contenders, the baseline not among them."""
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries, Q."""
+
+    def pairs(self, llm: str) -> Sequence[Pair | None]:
+        """The LLM's responses (A) with the baseline's (B), one per query; None where one is missing.
+
+        Raises:
+            TextsMissingError: The benchmark was shipped without texts.
+        """
+
+    def representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+        """The arrays stored under ``name``, leading axes ``[L + 1, Q]``, the baseline in the last row.
+
+        Raises:
+            RepresentationMissingError: Nothing is stored under that name.
+        """
+
+
+@runtime_checkable
+class CRM(Protocol):
+    """Given criteria, a query and two responses: the probability that the first is preferred."""
+
+    name: str
+    version: str
+    representation: str | None
+    """Name of the stored representation that ``score`` reads, or None if it reads texts."""
+
+    def judge(self, criteria: CriteriaSet, pairs: Sequence[Pair]) -> Verdicts:
+        """Judge pairs of texts."""
+
+    def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
+        """Fill a score matrix block by block, in an order in which every prefix is a fair sample."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One part of an explanation, in words that stand after “because it is …”.
+
+    Attributes:
+        text: What sets response A apart from B, e.g. “shorter by 96 words”.
+        contribution: What it adds to A's margin, in log-odds; positive speaks for A.
+    """
+
+    text: str
+    contribution: float
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A judge that can say which properties of two responses moved its verdict."""
+
+    def explain(
+        self,
+        criterion: Criterion,
+        response_a: Mapping[str, NDArray[Any]],
+        response_b: Mapping[str, NDArray[Any]],
+    ) -> tuple[float, list[Reason]]:
+        """Probability that A is preferred under the criterion, and the reasons by weight.
+
+        The responses are given as stored: the arrays of ``Contest.representation`` at one cell.
+        """

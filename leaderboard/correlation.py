@@ -1,0 +1,195 @@
+"""How alike two rankings are: Kendall's τ, NDCG, RBO, weighted τ and Spearman's ρ.
+
+Definitions: Jia et al. 2025 (section 6.5) for Kendall; "Personalized RewardBench" 2026 (appendix C) for the
+others. Every function takes two rank vectors [n] over the same LLMs, smaller is better, on any scale: only
+the order and the ties count. Those definitions know no ties and no degenerate rankings; here
+
+- tied LLMs share the places they take up, and nothing depends on their names or their order in the input;
+- if all LLMs are tied in both rankings (one LLM always is), the order is the same and τ, weighted τ and ρ
+  are 1; if they are all tied in only one, it says nothing of the other and they are 0. The p-value is then 1.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import kendalltau, rankdata, spearmanr
+
+from leaderboard.errors import DuplicateLLMError, NoCommonLLMsError, OptionError, RankError
+
+PERSISTENCE = 0.8
+
+Ranks = NDArray[np.float64]
+RankedLLMs = Mapping[str, float] | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Agreement of a predicted with a reference ranking on the LLMs they share.
+
+    Attributes:
+        tau: Kendall's τ-b, −1 to 1.
+        p_value: two-sided, of τ = 0; exact for few LLMs without ties.
+        ndcg: 0 to 1; 1 for the reference's own order.
+        rbo: 0 to ``highest_rbo(n)``, since the sum ends after n LLMs.
+        weighted_tau: −1 to 1, swaps near the top count more.
+        spearman: Spearman's ρ, −1 to 1.
+        n: number of LLMs compared.
+    """
+
+    tau: float
+    p_value: float
+    ndcg: float
+    rbo: float
+    weighted_tau: float
+    spearman: float
+    n: int
+
+
+def correlate(predicted: RankedLLMs, reference: RankedLLMs) -> Correlations:
+    """Compare two rankings on the LLMs that occur in both.
+
+    Args:
+        predicted: rank by LLM (smaller is better, equal means tied), or LLMs best first.
+        reference: likewise.
+
+    Raises:
+        NoCommonLLMsError: if no LLM occurs in both.
+        DuplicateLLMError: if a sequence names an LLM twice.
+        RankError: if a rank is not a finite number.
+    """
+    predicted_ranks, reference_ranks = _as_ranks(predicted), _as_ranks(reference)
+    common = [llm for llm in predicted_ranks if llm in reference_ranks]
+    if not common:
+        raise NoCommonLLMsError(
+            "The two rankings share no LLM: compare rankings that name the same LLMs in the same way."
+        )
+    first = np.array([predicted_ranks[llm] for llm in common], dtype=np.float64)
+    second = np.array([reference_ranks[llm] for llm in common], dtype=np.float64)
+    tau, p_value = kendall_tau(first, second)
+    return Correlations(
+        tau=tau,
+        p_value=p_value,
+        ndcg=ndcg(first, second),
+        rbo=rank_biased_overlap(first, second),
+        weighted_tau=weighted_tau(first, second),
+        spearman=spearman_rho(first, second),
+        n=len(common),
+    )
+
+
+def kendall_tau(first: Ranks, second: Ranks) -> tuple[float, float]:
+    """Kendall's τ-b and its two-sided p-value, symmetric in its arguments."""
+    degenerate = _degenerate(first, second)
+    if degenerate is not None:
+        return degenerate, 1.0
+    result = kendalltau(first, second)
+    return float(result.statistic), float(result.pvalue)
+
+
+def spearman_rho(first: Ranks, second: Ranks) -> float:
+    """Spearman's ρ on mean ranks, symmetric in its arguments."""
+    degenerate = _degenerate(first, second)
+    if degenerate is not None:
+        return degenerate
+    return float(spearmanr(first, second).statistic)
+
+
+def ndcg(predicted: Ranks, reference: Ranks) -> float:
+    """NDCG of the predicted order; relevance n − zero-based position in the reference, gain 2^relevance − 1.
+
+    Gains are divided by 2^n throughout, which cancels and cannot overflow. Tied LLMs share the mean gain of
+    their places in the reference, and the mean discount of their places in the prediction, as if every order
+    within the tie were equally likely (McSherry & Najork 2008). Not symmetric.
+    """
+    places = np.arange(len(predicted))
+    gain = _shared_by_ties(reference, np.exp2(-places) - np.exp2(-float(len(predicted))))
+    discount = 1 / np.log2(places + 2)
+    ideal = gain @ _shared_by_ties(reference, discount)
+    return min(1.0, float(gain @ _shared_by_ties(predicted, discount) / ideal))
+
+
+def rank_biased_overlap(first: Ranks, second: Ranks, persistence: float = PERSISTENCE) -> float:
+    """RBO truncated at the n LLMs: (1 − p) Σ_{d=1..n} p^(d−1) A_d, symmetric in its arguments.
+
+    A_d is the overlap of the two top d, divided by d. An LLM whose tie reaches across depth d is in the top d
+    in part, and A_d is normalised like a cosine so that a ranking agrees fully with itself (RBO^b of Corsi &
+    Urbano 2024). Depths whose weight is below rounding are left out.
+
+    Raises:
+        OptionError: if ``persistence`` is not in (0, 1).
+    """
+    if not 0 < persistence < 1:
+        raise OptionError(f"The persistence of RBO lies between 0 and 1, but it is {persistence}.")
+    negligible = math.ceil(math.log(np.finfo(np.float64).eps) / math.log(persistence))
+    depth = np.arange(1, min(len(first), negligible) + 1)
+    in_first, in_second = _membership(first, depth), _membership(second, depth)
+    overlap = np.sum(in_first * in_second, axis=1)
+    agreement = overlap / np.sqrt(np.sum(in_first**2, axis=1) * np.sum(in_second**2, axis=1))
+    return float((1 - persistence) * np.sum(persistence ** (depth - 1) * agreement))
+
+
+def highest_rbo(n: int, persistence: float = PERSISTENCE) -> float:
+    """RBO of a ranking of n LLMs with itself, 1 − pⁿ: what a truncated RBO is to be read against."""
+    return 1 - persistence**n
+
+
+def weighted_tau(predicted: Ranks, reference: Ranks) -> float:
+    """Weighted τ (Shieh 1998); the pair at predicted zero-based positions r and s weighs 1 / (r + s + 2).
+
+    Not symmetric: the weights follow the prediction, in which tied LLMs stand at their mean position. A tied
+    pair is neither concordant nor discordant and is left out of its ranking's share of the normalisation, as
+    in τ-b; without ties this is the published formula.
+    """
+    degenerate = _degenerate(predicted, reference)
+    if degenerate is not None:
+        return degenerate
+    order = np.argsort(predicted)
+    position, other = rankdata(predicted)[order] - 1, reference[order]
+    agreement = untied_predicted = untied_reference = 0.0
+    for index in range(len(order) - 1):
+        weight = 1 / (position[index] + position[index + 1 :] + 2)
+        ahead = np.sign(position[index + 1 :] - position[index])
+        ahead_too = np.sign(other[index + 1 :] - other[index])
+        agreement += weight @ (ahead * ahead_too)
+        untied_predicted += weight @ ahead
+        untied_reference += weight @ np.abs(ahead_too)
+    return float(agreement / math.sqrt(untied_predicted * untied_reference))
+
+
+def _as_ranks(ranking: RankedLLMs) -> Mapping[str, float]:
+    """Rank by LLM, from ranks or from an order."""
+    if isinstance(ranking, Mapping):
+        for llm, rank in ranking.items():
+            if not math.isfinite(rank):
+                raise RankError(f"The rank of “{llm}” is {rank}: leave the LLM out or give it a number.")
+        return ranking
+    ranks = {llm: float(place) for place, llm in enumerate(ranking, start=1)}
+    if len(ranks) < len(ranking):
+        twice = next(llm for place, llm in enumerate(ranking, start=1) if ranks[llm] != place)
+        raise DuplicateLLMError(f"“{twice}” is listed twice: name each LLM once.")
+    return ranks
+
+
+def _degenerate(first: Ranks, second: Ranks) -> float | None:
+    """The correlation by convention where all LLMs are tied in a ranking; None where it is defined."""
+    flat_first, flat_second = bool(np.all(first == first[0])), bool(np.all(second == second[0]))
+    if flat_first or flat_second:
+        return float(flat_first and flat_second)
+    return None
+
+
+def _shared_by_ties(ranks: Ranks, value_at_place: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each LLM [n], the mean value of the places that it and those tied with it take up."""
+    _, group = np.unique(ranks, return_inverse=True)
+    means = np.bincount(np.sort(group), weights=value_at_place) / np.bincount(group)
+    return means[group]
+
+
+def _membership(ranks: Ranks, depth: NDArray[np.int64]) -> NDArray[np.float64]:
+    """To what part each LLM is among the top d, [depths, n] in [0, 1]."""
+    ahead = rankdata(ranks, method="min") - 1
+    tied = rankdata(ranks, method="max") - ahead
+    return np.clip((depth[:, np.newaxis] - ahead) / tied, 0, 1)

@@ -1,0 +1,45 @@
+"""What can go wrong with win rates and rankings, each said in one sentence that tells how to mend it."""
+
+
+class LeaderboardError(ValueError):
+    """Base of the errors a person can mend: their message is shown to them as it stands."""
+
+
+class ShapeError(LeaderboardError):
+    """Arrays that do not fit each other, such as a topic missing for some query."""
+
+
+class ProbabilityError(LeaderboardError):
+    """A score matrix with values that are no probabilities."""
+
+
+class WeightsError(LeaderboardError):
+    """Query weights that are negative, not finite, or all zero."""
+
+
+class NoQueriesError(LeaderboardError):
+    """A selection that leaves no query to rank on."""
+
+
+class OptionError(LeaderboardError):
+    """A number of resamples, seed, level or persistence outside its range."""
+
+
+class DuplicateLLMError(LeaderboardError):
+    """One LLM named twice where each may stand once."""
+
+
+class RankError(LeaderboardError):
+    """A rank that is not a finite number."""
+
+
+class NoCommonLLMsError(LeaderboardError):
+    """Two rankings that share no LLM and so cannot be compared."""
+
+
+class UnknownCategoryError(LeaderboardError):
+    """A category asked for that the ranking does not have."""
+
+
+class RankingFileError(LeaderboardError):
+    """A ranking file that cannot be read; the message names the row and the reason."""

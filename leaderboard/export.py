@@ -1,0 +1,180 @@
+"""Rankings as CSV and JSON, and CSV back to ranks.
+
+Win rates are written as fractions in [0, 1] with four decimals, in CSV and JSON alike: a hundredth of a
+percentage point is finer than any interval here. What is unknown is an empty cell or null, and so is the rank
+of an unranked LLM.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from leaderboard.errors import RankingFileError, UnknownCategoryError
+from leaderboard.interval import UNRANKED
+from leaderboard.ranking import Ranking
+
+COLUMNS = ("rank", "llm", "win_rate", "ci_low", "ci_high", "n_queries")
+
+DECIMALS = 4
+
+# A cell that starts with one of these is run as a formula by spreadsheets (OWASP, CSV injection).
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def ranking_csv(ranking: Ranking, categories: Sequence[str] = ()) -> str:
+    """The ranking as CSV: ``COLUMNS``, then one column of win rates for each of ``categories``.
+
+    Names that a spreadsheet would run as a formula get an apostrophe in front; ``read_ranking_csv`` drops it.
+
+    Raises:
+        UnknownCategoryError: if the ranking has no such category.
+    """
+    columns = [_column(ranking, name) for name in categories]
+    lines = [_csv_line([*COLUMNS, *(_as_text_cell(name) for name in categories)])]
+    for row, llm in enumerate(ranking.llms):
+        rank = int(ranking.rank[row])
+        cells = [
+            "" if rank == UNRANKED else str(rank),
+            _as_text_cell(llm),
+            _as_number_cell(ranking.win_rate[row]),
+            _as_number_cell(ranking.ci_low[row]),
+            _as_number_cell(ranking.ci_high[row]),
+            str(ranking.n_queries[row]),
+            *(_as_number_cell(ranking.category_win_rate[row, column]) for column in columns),
+        ]
+        lines.append(_csv_line(cells))
+    return "".join(lines)
+
+
+def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
+    """The ranking as a JSON list of objects, best first.
+
+    Each has the keys of ``COLUMNS``, ``rank_low`` and ``rank_high``, and under ``categories`` the win rate
+    within each of ``categories``.
+
+    Raises:
+        UnknownCategoryError: if the ranking has no such category.
+    """
+    columns = {name: _column(ranking, name) for name in categories}
+    rows = [
+        {
+            "rank": _rank_or_none(ranking.rank[row]),
+            "llm": llm,
+            "win_rate": _rounded_or_none(ranking.win_rate[row]),
+            "ci_low": _rounded_or_none(ranking.ci_low[row]),
+            "ci_high": _rounded_or_none(ranking.ci_high[row]),
+            "n_queries": int(ranking.n_queries[row]),
+            "rank_low": _rank_or_none(ranking.rank_low[row]),
+            "rank_high": _rank_or_none(ranking.rank_high[row]),
+            "categories": {
+                name: _rounded_or_none(ranking.category_win_rate[row, column])
+                for name, column in columns.items()
+            },
+        }
+        for row, llm in enumerate(ranking.llms)
+    ]
+    return json.dumps(rows, ensure_ascii=False, indent=2)
+
+
+def read_ranking_csv(source: Path | str) -> dict[str, float]:
+    """Rank by LLM, in the order of the rows, from a CSV file (``Path``) or CSV text (``str``).
+
+    Needs the columns ``rank`` and ``llm``; others are ignored. Ranks are numbers from 1 up, 2.5 among them. A
+    row with an empty rank is an LLM without responses and is left out.
+
+    Raises:
+        RankingFileError: if the source cannot be read, a column is missing, a row is malformed, an LLM occurs
+            twice, or no LLM has a rank. Rows are counted as lines of a spreadsheet: the header is row 1.
+    """
+    rows = _rows(source)
+    header = [name.strip() for name in rows[0]] if rows else []
+    for name in ("rank", "llm"):
+        if name not in header:
+            raise RankingFileError(f"Row 1 has no column “{name}”: a ranking needs the columns rank and llm.")
+    rank_column, llm_column = header.index("rank"), header.index("llm")
+    ranks: dict[str, float] = {}
+    seen: set[str] = set()
+    for number, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        if len(row) <= max(rank_column, llm_column):
+            raise RankingFileError(f"Row {number} ends before its rank or llm: fill in both.")
+        llm = _from_text_cell(row[llm_column])
+        if not llm:
+            raise RankingFileError(f"Row {number} names no LLM: fill in the column llm.")
+        if llm in seen:
+            raise RankingFileError(f"Row {number} lists “{llm}” a second time: keep one row for each LLM.")
+        seen.add(llm)
+        if row[rank_column].strip():
+            ranks[llm] = _as_rank(row[rank_column], number)
+    if not ranks:
+        raise RankingFileError("The ranking has no row with a rank: give at least one LLM its rank.")
+    return ranks
+
+
+def _rows(source: Path | str) -> list[list[str]]:
+    """All rows of a CSV file or text; a byte order mark, which spreadsheets write, is dropped."""
+    try:
+        text = source.read_bytes().decode("utf-8") if isinstance(source, Path) else source
+        return list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True))
+    except OSError as error:
+        raise RankingFileError(f"{source} cannot be read ({error.strerror}): check the path.") from error
+    except UnicodeDecodeError as error:
+        raise RankingFileError(f"{source} is not UTF-8 text: save it as CSV in UTF-8.") from error
+    except csv.Error as error:
+        raise RankingFileError(f"The ranking is not valid CSV ({error}): save it as CSV again.") from error
+
+
+def _as_rank(cell: str, row: int) -> float:
+    """The rank in a cell, or an error that names the row."""
+    try:
+        rank = float(cell)
+    except ValueError:
+        rank = math.nan
+    if not (math.isfinite(rank) and rank >= 1):
+        raise RankingFileError(f"Row {row} has the rank “{cell.strip()}”: a rank is a number from 1 up.")
+    return rank
+
+
+def _column(ranking: Ranking, category: str) -> int:
+    """Where a category stands in ``category_win_rate``."""
+    if category not in ranking.category_names:
+        known = ", ".join(ranking.category_names) or "none"
+        raise UnknownCategoryError(f"There is no category “{category}”: choose among {known}.")
+    return ranking.category_names.index(category)
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    """One line of CSV; written with CR LF, without which Python leaves a carriage return unquoted."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(cells)
+    return line.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _as_text_cell(text: str) -> str:
+    """Text with an apostrophe before what a spreadsheet would run, or what would read back as such a cell."""
+    return f"'{text}" if text.lstrip("'").startswith(_FORMULA_STARTS) else text
+
+
+def _from_text_cell(cell: str) -> str:
+    """The text that ``_as_text_cell`` made the cell from."""
+    escaped = cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA_STARTS)
+    return cell[1:] if escaped else cell
+
+
+def _as_number_cell(value: float) -> str:
+    """A fraction with four decimals; empty where unknown."""
+    return "" if math.isnan(value) else f"{value:.{DECIMALS}f}"
+
+
+def _rounded_or_none(value: float) -> float | None:
+    """A fraction to four decimals; None where unknown."""
+    return None if math.isnan(value) else round(float(value), DECIMALS)
+
+
+def _rank_or_none(rank: int) -> int | None:
+    """A rank; None for an unranked LLM."""
+    return None if rank == UNRANKED else int(rank)

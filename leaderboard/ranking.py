@@ -1,0 +1,195 @@
+"""The leaderboard as arrays: LLMs best first with win rates, intervals and one column a category."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from leaderboard.errors import DuplicateLLMError, NoQueriesError, ShapeError
+from leaderboard.interval import (
+    RESAMPLES,
+    UNRANKED,
+    bootstrap_win_rates,
+    rank_interval,
+    win_rate_interval,
+)
+from leaderboard.win_rate import checked_weights, outcomes, win_rates
+
+# Win rates that agree to so many decimals are tied: sums of the same terms in another order differ by less.
+_TIE_DECIMALS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """LLMs best first; row l of every array belongs to ``llms[l]``.
+
+    An LLM without a response to any selected query comes last: its rank and rank interval are ``UNRANKED``
+    (0), its win rates and interval NaN, its number of queries 0.
+
+    Attributes:
+        llms: L names, by win rate, then mean probability, then name.
+        rank: [L], competition ranks "1, 2, 2, 4": LLMs with equal win rates share the best rank.
+        win_rate: [L], fractions in [0, 1].
+        ci_low: [L], lower end of the 95 % interval of the win rate.
+        ci_high: [L], upper end.
+        rank_low: [L], best rank of the 95 % interval of the rank.
+        rank_high: [L], worst rank.
+        n_queries: [L], on how many queries the win rate rests.
+        category_names: C names, the columns of ``category_win_rate``.
+        category_win_rate: [L, C], win rates within a category; NaN where none of it is selected or answered.
+    """
+
+    llms: tuple[str, ...]
+    rank: NDArray[np.int64]
+    win_rate: NDArray[np.float64]
+    ci_low: NDArray[np.float64]
+    ci_high: NDArray[np.float64]
+    rank_low: NDArray[np.int64]
+    rank_high: NDArray[np.int64]
+    n_queries: NDArray[np.int64]
+    category_names: tuple[str, ...]
+    category_win_rate: NDArray[np.float64]
+
+    @property
+    def ranks(self) -> dict[str, int]:
+        """Rank by LLM, best first, without the unranked."""
+        return {
+            llm: rank for llm, rank in zip(self.llms, self.rank.tolist(), strict=True) if rank != UNRANKED
+        }
+
+
+def rank_llms(
+    llms: Sequence[str],
+    prob: NDArray[np.floating],
+    strata: NDArray[np.integer],
+    categories: NDArray[np.integer],
+    category_names: Sequence[str],
+    *,
+    selected: NDArray[np.bool_] | None = None,
+    weights: NDArray[np.floating] | None = None,
+    soft: bool = False,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Ranking:
+    """Rank LLMs by their win rate over the baseline on the selected queries (Jia et al. 2025, section 6.5).
+
+    Args:
+        llms: L different names.
+        prob: [L, Q], probability that the LLM's response is preferred to the baseline's, NaN where missing.
+        strata: [Q], topic index of each query; the bootstrap resamples within topics.
+        categories: [Q], index into ``category_names``, or −1 for a query of no category shown.
+        category_names: C names, one column each.
+        selected: [Q], which queries count; all by default.
+        weights: [Q], how much each query counts, on any scale; a weight of 0 deselects the query.
+        soft: rank by mean probability instead of the share of queries won.
+        resamples: size of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        DuplicateLLMError: if a name occurs twice.
+        ShapeError: if arrays do not match or a category index has no name.
+        NoQueriesError: if no query is selected.
+        ProbabilityError, WeightsError, OptionError: as in ``win_rate`` and ``interval``.
+    """
+    queries = len(strata)
+    chosen = np.ones(queries, dtype=bool) if selected is None else np.asarray(selected, dtype=bool)
+    _check_names(llms)
+    _check_shapes(prob, len(llms), queries, categories=categories, selected=chosen)
+    all_weights = checked_weights(weights, queries)
+    used = chosen & (all_weights > 0)
+    if not used.any():
+        raise NoQueriesError("No query is selected: choose at least one topic that has queries.")
+    weight = all_weights[used]
+    outcome = outcomes(prob[:, used], soft=soft)
+    win_rate = win_rates(outcome, weight)
+    n_queries = np.sum(~np.isnan(outcome), axis=1)
+    rank = _competition_ranks(win_rate)
+
+    samples = bootstrap_win_rates(outcome, strata[used], weights=weight, resamples=resamples, seed=seed)
+    ci_low, ci_high = win_rate_interval(samples, win_rate, n_queries)
+    rank_low, rank_high = rank_interval(samples)
+    one_query = n_queries == 1
+    rank_low = np.where(one_query, 1, np.minimum(rank_low, rank))
+    rank_high = np.where(one_query, np.sum(rank != UNRANKED), np.maximum(rank_high, rank))
+
+    order = _order(llms, win_rate, win_rates(prob[:, used], weight))
+    return Ranking(
+        llms=tuple(llms[index] for index in order),
+        rank=rank[order],
+        win_rate=win_rate[order],
+        ci_low=ci_low[order],
+        ci_high=ci_high[order],
+        rank_low=rank_low[order],
+        rank_high=rank_high[order],
+        n_queries=n_queries[order],
+        category_names=tuple(category_names),
+        category_win_rate=_by_category(outcome, weight, categories[used], len(category_names))[order],
+    )
+
+
+def rank_changes(ranking: Ranking, reference: Ranking) -> NDArray[np.float64]:
+    """How many places each LLM climbed since the reference, both ranks taken as displayed.
+
+    Returns:
+        [L], in the order of ``ranking.llms``; positive for a climb, NaN for an LLM that is absent or unranked
+        in either ranking.
+    """
+    before, after = reference.ranks, ranking.ranks
+    return np.array(
+        [before[llm] - after[llm] if llm in before and llm in after else np.nan for llm in ranking.llms],
+        dtype=np.float64,
+    )
+
+
+def _check_names(llms: Sequence[str]) -> None:
+    """Refuse an LLM that is listed twice."""
+    twice = [llm for llm, times in Counter(llms).items() if times > 1]
+    if twice:
+        raise DuplicateLLMError(f"“{twice[0]}” is listed twice: name each LLM once.")
+
+
+def _check_shapes(prob: NDArray[np.floating], llms: int, queries: int, **per_query: NDArray[Any]) -> None:
+    """Refuse arrays that do not describe the same LLMs and queries."""
+    if prob.shape != (llms, queries):
+        raise ShapeError(f"The score matrix must be {llms} LLMs × {queries} queries, but it is {prob.shape}.")
+    for name, values in per_query.items():
+        if values.shape != (queries,):
+            raise ShapeError(
+                f"Give one entry of {name} for each of the {queries} queries, not {values.shape}."
+            )
+
+
+def _competition_ranks(win_rate: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Ranks [L] "1, 2, 2, 4" from the highest win rate down; ``UNRANKED`` for NaN."""
+    ranked = ~np.isnan(win_rate)
+    ranks = np.full(len(win_rate), UNRANKED, dtype=np.int64)
+    ranks[ranked] = rankdata(-np.round(win_rate[ranked], _TIE_DECIMALS), method="min")
+    return ranks
+
+
+def _order(
+    llms: Sequence[str], win_rate: NDArray[np.float64], mean_prob: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Indices [L] by win rate, then mean probability, then name; LLMs without a win rate last."""
+    keys = np.array(llms, dtype=str), -np.round(mean_prob, _TIE_DECIMALS), -np.round(win_rate, _TIE_DECIMALS)
+    return np.lexsort(keys)
+
+
+def _by_category(
+    outcome: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    categories: NDArray[np.integer],
+    count: int,
+) -> NDArray[np.float64]:
+    """Win rates [L, C] within each category; NaN where a category has no query."""
+    if np.any(categories >= count):
+        raise ShapeError(f"A query is in category {categories.max()}, but only {count} categories are named.")
+    columns = np.full((len(outcome), count), np.nan)
+    for category in np.unique(categories[categories >= 0]):
+        inside = categories == category
+        columns[:, category] = win_rates(outcome[:, inside], weight[inside])
+    return columns
