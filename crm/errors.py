@@ -23,3 +23,7 @@ class WeightsError(CRMError):
 
 class DatasetError(CRMError):
     """Training or evaluation data that cannot be read; the message names file, row and reason."""
+
+
+class UnknownCRMError(CRMError):
+    """No judge has this name."""

@@ -8,10 +8,16 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from crm.criteria import CriteriaSet, Criterion
+from crm.criteria import CriteriaSet
 
 Floats = NDArray[np.float32]
+
+
+def probabilities(log_odds: NDArray[Any]) -> Floats:
+    """The logistic function, in single precision."""
+    return np.asarray(expit(log_odds), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -113,11 +119,11 @@ class Explains(Protocol):
 
     def explain(
         self,
-        criterion: Criterion,
+        criteria: CriteriaSet,
         response_a: Mapping[str, NDArray[Any]],
         response_b: Mapping[str, NDArray[Any]],
     ) -> tuple[float, list[Reason]]:
-        """Probability that A is preferred under the criterion, and the reasons by weight.
+        """Probability that A is preferred under the criteria, and the reasons, weightiest first.
 
         The responses are given as stored: the arrays of ``Contest.representation`` at one cell.
         """

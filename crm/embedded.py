@@ -1,0 +1,220 @@
+"""The embedded CRM: bilinear on stored representations, on the CPU, without texts.
+
+The log-odds that response A is preferred under criterion c are ``z = u(c)ᵀ V (φ(A) − φ(B))``: swapping
+A and B flips the sign, so position cannot matter. ``u`` is a small network on the sentence embedding
+of the criterion; several are trained from different seeds and averaged. For a whole benchmark the
+criteria fold into one direction in feature space, and scoring is one matrix product.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf
+
+from crm.criteria import CriteriaSet
+from crm.encoder import DIMENSIONS, sentence_encoder
+from crm.errors import WeightsError
+from crm.explanation import reasons
+from crm.paths import EMBEDDED_FILE
+from crm.protocol import Contest, Floats, Pair, Reason, ScoreBlock, Verdicts, probabilities
+from crm.representation import MISSING, NAME, Representation, load_arrays, representation
+
+CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
+"""Criterion embeddings enter ``u`` scaled to unit spread."""
+_BLOCK_ROWS = 1024
+_REMEMBERED = 2048
+
+
+@dataclass(frozen=True)
+class Member:
+    """One trained network of the ensemble: ``u(c) = gelu(c W₁ + b₁) W₂ + b₂``, ``V``, and a cosine term.
+
+    Attributes:
+        hidden_weight: W₁ ``[384, H]``.
+        hidden_bias: b₁ ``[H]``.
+        output_weight: W₂ ``[H, R]``.
+        output_bias: b₂ ``[R]``.
+        feature_weight: V ``[R, D]``.
+        cosine: Weight of the plain similarity between criterion and response content.
+    """
+
+    hidden_weight: Floats
+    hidden_bias: Floats
+    output_weight: Floats
+    output_bias: Floats
+    feature_weight: Floats
+    cosine: float
+
+    def directions(self, embeddings: Floats) -> Floats:
+        """Directions in feature space of K criteria, ``[K, 384]`` unit embeddings to ``[K, D]``."""
+        scaled: Floats = embeddings * CRITERION_SCALE
+        hidden = _gelu(scaled @ self.hidden_weight + self.hidden_bias)
+        combined = (hidden @ self.output_weight + self.output_bias) @ self.feature_weight
+        directions = np.asarray(combined, dtype=np.float32)
+        directions[:, :DIMENSIONS] += self.cosine * embeddings
+        return directions
+
+
+class EmbeddedCRM:
+    """A CRM that reads ``minilm-style-1`` representations; may be shared between threads."""
+
+    representation: str | None = NAME
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        general: Floats,
+        features: Representation,
+        *,
+        name: str = "embedded",
+        version: str = "1",
+    ) -> None:
+        """Join trained members and the general-preference direction ``general`` ``[D]``."""
+        self.name = name
+        self.version = version
+        self._members = tuple(members)
+        self._general = general
+        self._features = features
+        self._directions: OrderedDict[str, Floats] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def judge(self, criteria: CriteriaSet, pairs: Sequence[Pair]) -> Verdicts:
+        """Judge pairs of texts, encoding both responses of each."""
+        first = self._features.encode([pair.response_a for pair in pairs])["features"]
+        second = self._features.encode([pair.response_b for pair in pairs])["features"]
+        return self.compare(criteria, first, second)
+
+    def compare(self, criteria: CriteriaSet, first: NDArray[np.int8], second: NDArray[np.int8]) -> Verdicts:
+        """Judge N pairs of stored features, each ``[N, D]``."""
+        difference = (first.astype(np.float32) - second) * self._features.step
+        alone = difference @ self._signed(criteria).T if criteria else np.empty((len(first), 0))
+        return Verdicts(
+            prob_a=probabilities(difference @ self.direction(criteria)),
+            per_criterion=probabilities(alone),
+        )
+
+    def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
+        """The whole score matrix in one block: there is nothing to wait for."""
+        stored = contest.representation(NAME)
+        margins = project(stored["features"], self.direction(criteria) * self._features.step)
+        prob = probabilities(margins[:-1] - margins[-1])
+        answered = stored["digest"] != MISSING
+        prob[~(answered[:-1] & answered[-1])] = np.nan
+        yield ScoreBlock(np.arange(len(prob)), np.arange(prob.shape[1]), prob)
+
+    def direction(self, criteria: CriteriaSet) -> Floats:
+        """The criteria folded into one direction ``[D]`` in units of φ; without criteria the general one.
+
+        Margins of single criteria are summed with their signed weights and divided by the root of the
+        sum of squared weights: agreeing criteria make a verdict surer, contradictory ones cancel.
+        """
+        if not criteria:
+            return self._general
+        weights = np.array([criterion.weight.value_in_sum for criterion in criteria], dtype=np.float32)
+        folded: Floats = weights @ self._signed(criteria) / np.linalg.norm(weights)
+        return folded
+
+    def explain(
+        self,
+        criteria: CriteriaSet,
+        response_a: Mapping[str, NDArray[Any]],
+        response_b: Mapping[str, NDArray[Any]],
+    ) -> tuple[float, list[Reason]]:
+        """Probability that A is preferred under the criteria, and what moved it, weightiest first."""
+        direction = self.direction(criteria)
+        difference = response_a["features"].astype(np.float32) - response_b["features"]
+        difference *= self._features.step
+        return float(probabilities(difference @ direction)), reasons(
+            difference, direction, response_a["style"], response_b["style"], self._features
+        )
+
+    def _signed(self, criteria: CriteriaSet) -> Floats:
+        """Directions of the single criteria, flipped for those to avoid, ``[K, D]``."""
+        texts = [criterion.text for criterion in criteria]
+        with self._lock:
+            unknown = [text for text in dict.fromkeys(texts) if text not in self._directions]
+            if unknown:
+                embeddings = sentence_encoder().embed(unknown)
+                each = [member.directions(embeddings) for member in self._members]
+                self._directions.update(zip(unknown, np.mean(each, axis=0), strict=True))
+            directions = np.stack([self._directions[text] for text in texts])
+            while len(self._directions) > _REMEMBERED:
+                self._directions.popitem(last=False)
+        signs = np.array([criterion.polarity.sign for criterion in criteria], dtype=np.float32)
+        signed: Floats = directions * signs[:, None]
+        return signed
+
+    @classmethod
+    def load(cls, path: Path, features: Representation) -> EmbeddedCRM:
+        """Read trained weights.
+
+        Raises:
+            WeightsError: The file is absent, damaged, or trained on another representation.
+        """
+        arrays = load_arrays(path)
+        if str(arrays["representation_digest"]) != features.digest:
+            raise WeightsError(
+                f"{path.name} was trained on another version of the representation {NAME}: "
+                "train it again with “python -m crm train embedded”."
+            )
+        members = [
+            Member(
+                cosine=float(arrays[f"cosine_{index}"]),
+                **{field: arrays[f"{field}_{index}"].astype(np.float32) for field in MEMBER_ARRAYS},
+            )
+            for index in range(int(arrays["members"]))
+        ]
+        return cls(members, arrays["general"].astype(np.float32), features, version=str(arrays["version"]))
+
+
+MEMBER_ARRAYS = ("hidden_weight", "hidden_bias", "output_weight", "output_bias", "feature_weight")
+
+
+def save_weights(
+    path: Path, members: Sequence[Member], general: Floats, features: Representation, version: str
+) -> None:
+    """Write the weights that ``EmbeddedCRM.load`` reads, in half precision."""
+    arrays: dict[str, NDArray[Any]] = {
+        "members": np.array(len(members)),
+        "general": general,
+        "version": np.array(version),
+        "representation_digest": np.array(features.digest),
+    }
+    for index, member in enumerate(members):
+        for field in MEMBER_ARRAYS:
+            arrays[f"{field}_{index}"] = getattr(member, field).astype(np.float16)
+        arrays[f"cosine_{index}"] = np.array(member.cosine)
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+def project(features: NDArray[np.int8], direction: Floats) -> Floats:
+    """Product of stored features ``[..., D]`` and a direction ``[D]``, ``[...]`` in float32.
+
+    The bytes are widened block by block, so that no more than a block of them is ever in memory as
+    floating-point numbers.
+    """
+    rows = features.reshape(-1, features.shape[-1])
+    product = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        block = rows[start : start + _BLOCK_ROWS]
+        np.dot(block.astype(np.float32), direction, out=product[start : start + len(block)])
+    return product.reshape(features.shape[:-1])
+
+
+def _gelu(values: Floats) -> Floats:
+    return np.asarray(values * (0.5 + 0.5 * erf(values * np.float32(0.5**0.5))), dtype=np.float32)
+
+
+@lru_cache(maxsize=1)
+def embedded_crm() -> EmbeddedCRM:
+    """The bundled embedded CRM."""
+    return EmbeddedCRM.load(EMBEDDED_FILE, representation())

@@ -1,0 +1,7 @@
+"""Where the files of the bundled judges lie."""
+
+from pathlib import Path
+
+BUNDLED = Path(__file__).resolve().parent.parent / "bundled" / "crm"
+REPRESENTATION_FILE = BUNDLED / "minilm-style-1.npz"
+EMBEDDED_FILE = BUNDLED / "embedded-1.npz"

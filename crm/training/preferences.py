@@ -1,0 +1,159 @@
+"""Criterion-conditioned preference pairs: the annotations, joined with the responses they speak of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from crm.criteria import CriteriaSet, Criterion, Polarity
+from crm.errors import DatasetError
+from crm.protocol import Pair
+
+_INDEX_LLM = "gpt4_1106_preview"
+"""The LLM in whose ``model_outputs.json`` an annotation's instruction index counts."""
+
+
+@dataclass(frozen=True)
+class AnnotatedPair:
+    """Two responses with the criteria under which each side is preferred.
+
+    Attributes:
+        pair: Query and responses.
+        criteria_a: Criteria under which A is preferred.
+        criteria_b: Criteria under which B is preferred.
+        extra_a: Further single criteria, keywords and things to avoid, that speak for A.
+        extra_b: The same for B.
+        split: ``train`` or ``dev``.
+        instruction: Hash of the instruction: what splits and folds go by.
+    """
+
+    pair: Pair
+    criteria_a: CriteriaSet
+    criteria_b: CriteriaSet
+    extra_a: tuple[Criterion, ...]
+    extra_b: tuple[Criterion, ...]
+    split: str
+    instruction: str
+
+    def sides(self) -> Iterator[tuple[CriteriaSet, tuple[Criterion, ...], float]]:
+        """Both directions: criteria, extra criteria, and +1 where they prefer A or −1 for B."""
+        yield self.criteria_a, self.extra_a, 1.0
+        yield self.criteria_b, self.extra_b, -1.0
+
+
+def read_annotations(path: Path, corpora: Path, split: str | None = None) -> list[AnnotatedPair]:
+    """Read criteria annotations and join them with the corpora's responses.
+
+    Args:
+        path: ``criteria_annotations.jsonl``.
+        corpora: Folder with ``alpaca_eval/`` and ``flask/`` in their upstream layout.
+        split: Keep only this split.
+
+    Raises:
+        DatasetError: A row that is not as described, or a response that the corpora lack.
+    """
+    texts = _Corpora(corpora)
+    pairs = []
+    for number, row in read_json_lines(path):
+        try:
+            if split is None or row["split"] == split:
+                pairs.append(_annotated(row, texts))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DatasetError(f"{path.name}, row {number}: {_reason(error)}.") from error
+    if not pairs:
+        raise DatasetError(f"{path.name} has no pairs{f' in the split {split}' if split else ''}.")
+    return pairs
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Row numbers from 1 and objects of a JSON Lines file; blank lines are skipped.
+
+    Raises:
+        DatasetError: There is no such file, or a line is not a JSON object.
+    """
+    if not path.is_file():
+        raise DatasetError(f"There is no file {path}: check the path.")
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise DatasetError(f"{path.name}, row {number}: not JSON ({error}).") from error
+            if not isinstance(row, dict):
+                raise DatasetError(f"{path.name}, row {number}: not a JSON object.")
+            yield number, row
+
+
+def _annotated(row: dict[str, Any], texts: _Corpora) -> AnnotatedPair:
+    query, response_a = texts.response(row["source"], row["instruction_index"], row["model_a"])
+    _, response_b = texts.response(row["source"], row["instruction_index"], row["model_b"])
+    return AnnotatedPair(
+        pair=Pair(query, response_a, response_b),
+        criteria_a=CriteriaSet.from_json(row["criteria_a"]),
+        criteria_b=CriteriaSet.from_json(row["criteria_b"]),
+        extra_a=_extra(row, "a"),
+        extra_b=_extra(row, "b"),
+        split=row["split"],
+        instruction=row["instruction_sha256"],
+    )
+
+
+def _extra(row: dict[str, Any], side: str) -> tuple[Criterion, ...]:
+    extra = []
+    if keyword := row.get(f"keyword_{side}"):
+        extra.append(Criterion(keyword))
+    if avoided := row.get(f"avoid_{side}"):
+        extra.append(Criterion(avoided, polarity=Polarity.AVOID))
+    return tuple(extra)
+
+
+def _reason(error: Exception) -> str:
+    return f"the field {error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
+
+
+class _Corpora:
+    """Looks responses up by source, instruction and LLM; each file is read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._alpaca_eval = cache(self._read_alpaca_eval)
+        self._flask = cache(self._read_flask)
+        self._flask_instructions = cache(self._read_flask_instructions)
+        self._instructions = cache(lambda: list(self._alpaca_eval(_INDEX_LLM)))
+
+    def response(self, source: str, index: int, llm: str) -> tuple[str, str]:
+        """Instruction and response."""
+        if source == "alpaca_eval":
+            instruction = self._instructions()[index]
+            responses = self._alpaca_eval(llm)
+            if instruction not in responses:
+                raise ValueError(f"{llm} has no response to instruction {index}")
+            return instruction, responses[instruction]
+        if source == "flask":
+            return self._flask_instructions()[index], self._flask(llm)[index]
+        raise ValueError(f"the source {source!r} is neither alpaca_eval nor flask")
+
+    def _read_alpaca_eval(self, llm: str) -> dict[str, str]:
+        path = self._folder / "alpaca_eval" / "results" / llm / "model_outputs.json"
+        return {row["instruction"]: row["output"] for row in _read_json(path)}
+
+    def _read_flask(self, llm: str) -> dict[int, str]:
+        path = self._folder / "flask" / "outputs" / f"{llm}.jsonl"
+        return {row["question_id"]: row["text"] for _, row in read_json_lines(path)}
+
+    def _read_flask_instructions(self) -> dict[int, str]:
+        path = self._folder / "flask" / "flask_evaluation.jsonl"
+        return {row["idx"]: row["instruction"] for _, row in read_json_lines(path)}
+
+
+def _read_json(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        raise DatasetError(f"There is no file {path}: the corpora must lie in their upstream layout.")
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return rows

@@ -1,0 +1,75 @@
+"""Storage: SQLAlchemy models, Alembic migrations and the repositories, the only place with queries.
+
+Open a `Database`, take a session from it, and hand that to the functions of `db.repositories`. Arrays go in
+and come out as `dict[str, numpy.ndarray]`, criteria as JSON; what they mean is the business of `leaderboard`
+and `crm`.
+
+- `store`: `Database`, opened and filled; `engine`, `lock` and `migrate` are the steps of opening
+- `repositories`: every query, one subject a module
+- `records`: the frozen dataclasses that go in and come out
+- `bundle`: the one-file form of a benchmark
+- `payload`: named arrays to bytes and back
+- `text`: the stored form and the SHA-256 of texts
+- `errors`: the named errors, all of them `DatabaseError`
+"""
+
+from db.bundle import Bundle, bundle_digest, bundle_slug, check_bundle, read_bundle, write_bundle
+from db.engine import database_url
+from db.errors import (
+    BenchmarkNotFoundError,
+    BundleError,
+    DatabaseBusyError,
+    DatabaseError,
+    DatabaseUnavailableError,
+    LLMNotFoundError,
+    PayloadError,
+    QueryNotFoundError,
+)
+from db.payload import pack, unpack
+from db.records import (
+    BenchmarkInfo,
+    BenchmarkRecord,
+    BenchmarkSummary,
+    CategoryRecord,
+    CategoryTree,
+    LLMRecord,
+    QueryRecord,
+    QuerySource,
+    ScoreKey,
+    TopicRecord,
+)
+from db.store import Database
+from db.text import storable_text, text_sha256
+
+__all__ = [
+    "BenchmarkInfo",
+    "BenchmarkNotFoundError",
+    "BenchmarkRecord",
+    "BenchmarkSummary",
+    "Bundle",
+    "BundleError",
+    "CategoryRecord",
+    "CategoryTree",
+    "Database",
+    "DatabaseBusyError",
+    "DatabaseError",
+    "DatabaseUnavailableError",
+    "LLMNotFoundError",
+    "LLMRecord",
+    "PayloadError",
+    "QueryNotFoundError",
+    "QueryRecord",
+    "QuerySource",
+    "ScoreKey",
+    "TopicRecord",
+    "bundle_digest",
+    "bundle_slug",
+    "check_bundle",
+    "database_url",
+    "pack",
+    "read_bundle",
+    "storable_text",
+    "text_sha256",
+    "unpack",
+    "write_bundle",
+]

@@ -1,0 +1,49 @@
+"""The named errors of this package; each message is one clear sentence that may be shown to the user."""
+
+from collections.abc import Iterable
+
+
+class DatabaseError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class DatabaseUnavailableError(DatabaseError):
+    """The database cannot be used: bad URL, unreachable server, unreadable file or unknown revision."""
+
+
+class DatabaseBusyError(DatabaseError):
+    """Another process held the set-up lock of the database for too long."""
+
+
+class PayloadError(DatabaseError):
+    """Arrays cannot be packed, or stored bytes are not a pack of arrays."""
+
+
+class BundleError(DatabaseError):
+    """A benchmark bundle is malformed; the message names the member at fault."""
+
+
+class BenchmarkNotFoundError(DatabaseError):
+    """No benchmark has this slug."""
+
+    def __init__(self, slug: str, known: Iterable[str]) -> None:
+        super().__init__(f"There is no benchmark {slug!r}; {_known(known)}.")
+
+
+class LLMNotFoundError(DatabaseError):
+    """The benchmark has no LLM of this name."""
+
+    def __init__(self, slug: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"Benchmark {slug!r} has no LLM {name!r}; {_known(known)}.")
+
+
+class QueryNotFoundError(DatabaseError):
+    """The benchmark has no query of this external id."""
+
+    def __init__(self, slug: str, external_id: str) -> None:
+        super().__init__(f"Benchmark {slug!r} has no query with the id {external_id!r}.")
+
+
+def _known(names: Iterable[str]) -> str:
+    listed = ", ".join(repr(name) for name in names)
+    return f"known are {listed}" if listed else "none is stored yet"

@@ -1,0 +1,225 @@
+"""The tables. Other packages never see these classes: the repositories return the records of `db.records`."""
+
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    JSON,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+SHA256_HEX_LENGTH = 64
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """A moment in UTC; SQLite drops the time zone, so it is put back on reading."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Returns the stored moment as an aware datetime in UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def now() -> datetime:
+    """Returns the present moment in UTC."""
+    return datetime.now(UTC)
+
+
+class Base(DeclarativeBase):
+    """Base of the tables; constraints have the same names on both databases, for migrations to use."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        str: Text(),
+        datetime: UTCDateTime(),
+        bytes: LargeBinary(),
+    }
+
+
+class Benchmark(Base):
+    """A set of queries with topics, the LLMs' responses and one baseline LLM.
+
+    `bundle_digest` is the SHA-256 (hex) of the bundle file that filled it, NULL if the user imported it.
+    """
+
+    __tablename__ = "benchmark"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    slug: Mapped[str] = mapped_column(unique=True)
+    title: Mapped[str]
+    description: Mapped[str]
+    version: Mapped[str]
+    licence: Mapped[str]
+    attribution: Mapped[str]
+    source_url: Mapped[str]
+    text_import_command: Mapped[str | None]
+    bundle_digest: Mapped[str | None] = mapped_column(String(SHA256_HEX_LENGTH))
+    baseline_llm_id: Mapped[int | None] = mapped_column(
+        ForeignKey("llm.id", ondelete="SET NULL", use_alter=True), index=True
+    )
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Category(Base):
+    """The upper level of a benchmark's tree of topics; `position` orders the categories of a benchmark."""
+
+    __tablename__ = "category"
+    __table_args__ = (UniqueConstraint("benchmark_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmark.id", ondelete="CASCADE"))
+    name: Mapped[str]
+    position: Mapped[int]
+
+
+class Topic(Base):
+    """The lower level of the tree; `position` orders the topics of a category."""
+
+    __tablename__ = "topic"
+    __table_args__ = (UniqueConstraint("category_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    category_id: Mapped[int] = mapped_column(ForeignKey("category.id", ondelete="CASCADE"))
+    name: Mapped[str]
+    position: Mapped[int]
+
+
+class Query(Base):
+    """A query; `position` is its place in every array of the benchmark.
+
+    `text` is NULL where it may not be shipped; `text_sha256` (hex) then finds the query when the user imports
+    it. Equal texts may occur under several external ids.
+    """
+
+    __tablename__ = "query"
+    __table_args__ = (
+        UniqueConstraint("benchmark_id", "external_id"),
+        Index(None, "benchmark_id", "text_sha256"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmark.id", ondelete="CASCADE"))
+    # No cascade: removing a topic that is still in use is a mistake, and must not take the user's texts with
+    # it.
+    topic_id: Mapped[int] = mapped_column(ForeignKey("topic.id"), index=True)
+    external_id: Mapped[str]
+    position: Mapped[int]
+    text: Mapped[str | None]
+    text_sha256: Mapped[str] = mapped_column(String(SHA256_HEX_LENGTH))
+
+
+class LLM(Base):
+    """A contender, or the baseline, of one benchmark; `position` orders the LLMs of a benchmark."""
+
+    __tablename__ = "llm"
+    __table_args__ = (UniqueConstraint("benchmark_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmark.id", ondelete="CASCADE"))
+    name: Mapped[str]
+    title: Mapped[str]
+    position: Mapped[int]
+    note: Mapped[str]
+
+
+class Response(Base):
+    """The text one LLM answered to one query."""
+
+    __tablename__ = "response"
+    __table_args__ = (UniqueConstraint("query_id", "llm_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    query_id: Mapped[int] = mapped_column(ForeignKey("query.id", ondelete="CASCADE"))
+    llm_id: Mapped[int] = mapped_column(ForeignKey("llm.id", ondelete="CASCADE"), index=True)
+    text: Mapped[str]
+
+
+class Representation(Base):
+    """The packed arrays of one LLM's responses under one representation, rows in query position order."""
+
+    __tablename__ = "representation"
+    __table_args__ = (UniqueConstraint("llm_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmark.id", ondelete="CASCADE"), index=True)
+    llm_id: Mapped[int] = mapped_column(ForeignKey("llm.id", ondelete="CASCADE"))
+    name: Mapped[str]
+    payload: Mapped[bytes]
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class QueryRepresentation(Base):
+    """The arrays of the queries themselves under one representation, rows in query position order, packed.
+
+    A table of its own, because NULL LLMs would all count as distinct in a unique constraint of
+    `Representation`.
+    """
+
+    __tablename__ = "query_representation"
+    __table_args__ = (UniqueConstraint("benchmark_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmark.id", ondelete="CASCADE"))
+    name: Mapped[str]
+    payload: Mapped[bytes]
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class CRM(Base):
+    """A judge; another version of it scores differently and is another row."""
+
+    __tablename__ = "crm"
+    __table_args__ = (UniqueConstraint("name", "version"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    version: Mapped[str]
+
+
+class CriteriaSet(Base):
+    """A normalised set of criteria: its SHA-256 (hex) and a JSON list, which this package does not read."""
+
+    __tablename__ = "criteria_set"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    key: Mapped[str] = mapped_column(String(SHA256_HEX_LENGTH), unique=True)
+    criteria: Mapped[list[Any]] = mapped_column(JSON)
+
+
+class ScoreMatrix(Base):
+    """The packed row P[llm, :] of one LLM under one CRM and criteria set, columns in query position order."""
+
+    __tablename__ = "score_matrix"
+    __table_args__ = (UniqueConstraint("crm_id", "criteria_set_id", "llm_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    crm_id: Mapped[int] = mapped_column(ForeignKey("crm.id", ondelete="CASCADE"))
+    criteria_set_id: Mapped[int] = mapped_column(
+        ForeignKey("criteria_set.id", ondelete="CASCADE"), index=True
+    )
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmark.id", ondelete="CASCADE"), index=True)
+    llm_id: Mapped[int] = mapped_column(ForeignKey("llm.id", ondelete="CASCADE"), index=True)
+    payload: Mapped[bytes]
+    created_at: Mapped[datetime] = mapped_column(default=now)

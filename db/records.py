@@ -1,0 +1,126 @@
+"""Frozen records that go into and come out of the repositories; never database rows."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkInfo:
+    """What a benchmark says about itself.
+
+    `text_import_command` is the one command that imports the texts a benchmark is shipped without, None if it
+    has all of them.
+    """
+
+    slug: str
+    title: str
+    description: str = ""
+    version: str = ""
+    licence: str = ""
+    attribution: str = ""
+    source_url: str = ""
+    text_import_command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryTree:
+    """A category and its topics, in display order."""
+
+    name: str
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LLMRecord:
+    """An LLM of a benchmark: the name it is addressed by, the title it is shown by, and a free note."""
+
+    name: str
+    title: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySource:
+    """A query as importers and bundles give it.
+
+    `external_id` is unique within the benchmark, `sha256` is `db.text.text_sha256` of the text, and `text` is
+    None where the text itself may not be shipped.
+    """
+
+    external_id: str
+    category: str
+    topic: str
+    sha256: str
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRecord:
+    """A stored query without its text."""
+
+    external_id: str
+    category: str
+    topic: str
+    sha256: str
+    has_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRecord:
+    """A topic and how many queries it has."""
+
+    name: str
+    n_queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryRecord:
+    """A category, how many queries it has, and its topics in display order."""
+
+    name: str
+    n_queries: int
+    topics: tuple[TopicRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkSummary:
+    """One line of the list of benchmarks; `n_llms` leaves the baseline out.
+
+    `has_texts` says that no query lacks its text and every LLM has responses to show.
+    """
+
+    slug: str
+    title: str
+    version: str
+    n_queries: int
+    n_llms: int
+    has_texts: bool
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkRecord:
+    """A whole benchmark but for its texts and arrays.
+
+    `queries` is in position order, the order of every array of the benchmark; `llms` is in position order and
+    holds the baseline too. `bundle_digest` is the SHA-256 of the bundle that filled it, None if the user made
+    it. `has_texts` is that of `BenchmarkSummary`; `updated_at` (UTC) changes with every change of contents.
+    """
+
+    info: BenchmarkInfo
+    baseline: str | None
+    categories: tuple[CategoryRecord, ...]
+    queries: tuple[QueryRecord, ...]
+    llms: tuple[LLMRecord, ...]
+    bundle_digest: str | None
+    has_texts: bool
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreKey:
+    """What a score matrix was computed with: a CRM of one version and a criteria set (SHA-256, hex)."""
+
+    crm: str
+    crm_version: str
+    criteria: str

@@ -1,0 +1,14 @@
+"""Every query to the database, one subject a module: functions over a session, records in and out.
+
+- `benchmarks`: list, get, create or change, choose the baseline, delete
+- `contents`: the topics, queries and LLMs of a benchmark
+- `texts`: query and response texts
+- `representations`: what embedded CRMs store of responses and queries
+- `scores`: finished score matrices
+- `bundles`: a benchmark from a bundle and back
+
+Importing is done in this order: `upsert_benchmark`, `upsert_llms`, `set_baseline`, `upsert_queries`,
+`set_responses`, `put_representation`; each may be repeated without harm. A stored score matrix never outlives
+what it was computed from: whatever changes queries, stored responses, representations or the baseline deletes
+it.
+"""

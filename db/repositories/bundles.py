@@ -1,0 +1,140 @@
+"""A benchmark from a bundle and back."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from db.bundle import Bundle
+from db.models import LLM, Benchmark, Query, Response
+from db.records import CategoryTree, QuerySource
+from db.repositories import representations, texts
+from db.repositories.benchmarks import delete_benchmark, get_benchmark, set_baseline, upsert_benchmark
+from db.repositories.contents import upsert_categories, upsert_llms, upsert_queries
+
+
+def wants_bundle(session: Session, slug: str, digest: str) -> bool:
+    """Returns whether `fill_from_bundle` would change anything: no if it did before, or the user made it."""
+    row = session.execute(select(Benchmark.bundle_digest).where(Benchmark.slug == slug)).one_or_none()
+    return row is None or row.bundle_digest not in (None, digest)
+
+
+def fill_from_bundle(session: Session, bundle: Bundle, digest: str) -> bool:
+    """Creates the bundle's benchmark, or replaces it whole if another bundle filled it.
+
+    A benchmark the user made is left alone. Texts the bundle does not ship, but the user imported, are kept
+    where query (by SHA-256) and LLM (by name) remain.
+
+    Args:
+        session: an open session.
+        bundle: a bundle that `check_bundle` accepts, as from `read_bundle`.
+        digest: `bundle_digest` of its file.
+
+    Returns:
+        whether anything changed.
+    """
+    slug = bundle.info.slug
+    if not wants_bundle(session, slug, digest):
+        return False
+    kept = _stored_texts(session, slug)
+    if session.scalar(select(Benchmark.id).where(Benchmark.slug == slug)) is not None:
+        delete_benchmark(session, slug)
+    upsert_benchmark(session, bundle.info)
+    upsert_llms(session, slug, bundle.llms)
+    set_baseline(session, slug, bundle.baseline)
+    upsert_categories(session, slug, bundle.categories)
+    upsert_queries(session, slug, bundle.queries)
+    texts.fill_query_texts(session, slug, kept.queries.values())
+    for llm in bundle.llms:
+        responses = {**kept.responses_of(llm.name, bundle.queries), **bundle.responses.get(llm.name, {})}
+        texts.set_responses(session, slug, llm.name, responses)
+    for name, payloads in bundle.representations.items():
+        for llm_name, payload in payloads.items():
+            representations.put_payload(session, slug, llm_name, name, payload)
+    for name, payload in bundle.query_representations.items():
+        representations.put_payload(session, slug, None, name, payload)
+    session.execute(update(Benchmark).where(Benchmark.slug == slug).values(bundle_digest=digest))
+    return True
+
+
+def export_bundle(session: Session, slug: str, with_texts: bool) -> Bundle:
+    """Returns the stored benchmark as a bundle, with its query and response texts or without any.
+
+    Raises:
+        BenchmarkNotFoundError: no benchmark has this slug.
+    """
+    record = get_benchmark(session, slug)
+    query_texts = texts.query_texts(session, slug) if with_texts else [None] * len(record.queries)
+    return Bundle(
+        info=record.info,
+        baseline=record.baseline,
+        categories=tuple(
+            CategoryTree(category.name, tuple(topic.name for topic in category.topics))
+            for category in record.categories
+        ),
+        llms=record.llms,
+        queries=tuple(
+            QuerySource(query.external_id, query.category, query.topic, query.sha256, text)
+            for query, text in zip(record.queries, query_texts, strict=True)
+        ),
+        responses=_responses(session, slug, [llm.name for llm in record.llms]) if with_texts else {},
+        representations={
+            name: representations.payloads_by_llm(session, slug, name)
+            for name in representations.list_representations(session, slug)
+        },
+        query_representations=representations.query_payloads(session, slug),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredTexts:
+    """The texts of a benchmark that is about to be replaced.
+
+    `queries` maps SHA-256 to text; `responses` maps (LLM name, external id, SHA-256 of the query) to text.
+    """
+
+    queries: dict[str, str]
+    responses: dict[tuple[str, str, str], str]
+
+    def responses_of(self, llm: str, queries: tuple[QuerySource, ...]) -> dict[str, str]:
+        """Returns the LLM's stored responses to those of the queries that remain, by their new external id.
+
+        Of queries of equal text, each gets the response to its own external id if that remains too.
+        """
+        by_sha256 = {sha256: text for (name, _, sha256), text in self.responses.items() if name == llm}
+        return {
+            query.external_id: self.responses.get(
+                (llm, query.external_id, query.sha256), by_sha256[query.sha256]
+            )
+            for query in queries
+            if query.sha256 in by_sha256
+        }
+
+
+def _stored_texts(session: Session, slug: str) -> _StoredTexts:
+    queries = session.execute(
+        select(Query.text_sha256, Query.text)
+        .join(Benchmark, Benchmark.id == Query.benchmark_id)
+        .where(Benchmark.slug == slug, Query.text.is_not(None))
+    )
+    responses = session.execute(
+        select(LLM.name, Query.external_id, Query.text_sha256, Response.text)
+        .join(Query, Query.id == Response.query_id)
+        .join(LLM, LLM.id == Response.llm_id)
+        .join(Benchmark, Benchmark.id == Query.benchmark_id)
+        .where(Benchmark.slug == slug)
+    )
+    return _StoredTexts(
+        {sha256: text for sha256, text in queries if text is not None},
+        {(llm, external_id, sha256): text for llm, external_id, sha256, text in responses},
+    )
+
+
+def _responses(session: Session, slug: str, llms: list[str]) -> dict[str, dict[str, str]]:
+    external_ids = [query.external_id for query in get_benchmark(session, slug).queries]
+    responses = {}
+    for llm in llms:
+        stored = zip(external_ids, texts.response_texts(session, slug, llm), strict=True)
+        if answered := {external_id: text for external_id, text in stored if text is not None}:
+            responses[llm] = answered
+    return responses

@@ -1,0 +1,100 @@
+"""A small benchmark that several tests use."""
+
+import numpy as np
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from db import (
+    BenchmarkInfo,
+    Bundle,
+    CategoryTree,
+    LLMRecord,
+    QuerySource,
+    ScoreKey,
+    pack,
+    text_sha256,
+)
+from db.models import Base
+from db.repositories import benchmarks, contents, representations, scores, texts
+
+SLUG = "tiny"
+INFO = BenchmarkInfo(
+    SLUG, "Tiny", version="1", licence="CC0", text_import_command="python -m precompute import"
+)
+TREE = (CategoryTree("Home", ("Cooking", "Garden")), CategoryTree("Work", ("Mail",)))
+LLMS = (LLMRecord("base", "The baseline"), LLMRecord("zeta", "Zeta", "a note"), LLMRecord("alpha", "Alpha"))
+TEXTS = {"q2": "How do I boil an egg?", "q1": "Write a short mail.", "q3": "Prune my roses?"}
+TOPICS = {"q2": ("Home", "Cooking"), "q1": ("Work", "Mail"), "q3": ("Home", "Garden")}
+KEY = ScoreKey("judge", "1", "c" * 64)
+
+
+def queries(with_text: bool = True) -> tuple[QuerySource, ...]:
+    return tuple(
+        QuerySource(name, *TOPICS[name], text_sha256(text), text if with_text else None)
+        for name, text in TEXTS.items()
+    )
+
+
+def responses(llm: str) -> dict[str, str]:
+    return {name: f"{llm} answers {name}" for name in TEXTS}
+
+
+def arrays(seed: int) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    return {"phi": generator.normal(size=(3, 4)).astype(np.float32), "length": np.arange(3)}
+
+
+def bundle(with_texts: bool = True) -> Bundle:
+    return Bundle(
+        info=INFO,
+        baseline="base",
+        categories=TREE,
+        llms=LLMS,
+        queries=queries(with_texts),
+        responses={llm.name: responses(llm.name) for llm in LLMS} if with_texts else {},
+        representations={"style-1": {llm.name: pack(arrays(place)) for place, llm in enumerate(LLMS)}},
+        query_representations={"style-1": pack(arrays(9))},
+    )
+
+
+def row_counts(session: Session) -> dict[str, int]:
+    return {
+        table.name: session.execute(select(func.count()).select_from(table)).scalar_one()
+        for table in Base.metadata.sorted_tables
+    }
+
+
+def all_rows(session: Session) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table, but for the moments they were written at."""
+    return {
+        table.name: [
+            tuple(row)
+            for row in session.execute(
+                select(*(column for column in table.columns if not column.name.endswith("_at"))).order_by(
+                    table.c.id
+                )
+            )
+        ]
+        for table in Base.metadata.sorted_tables
+    }
+
+
+def store(session: Session) -> None:
+    """Stores the benchmark step by step, as an importer does."""
+    benchmarks.upsert_benchmark(session, INFO)
+    contents.upsert_categories(session, SLUG, TREE)
+    contents.upsert_llms(session, SLUG, LLMS)
+    benchmarks.set_baseline(session, SLUG, "base")
+    contents.upsert_queries(session, SLUG, queries())
+    for place, llm in enumerate(LLMS):
+        texts.set_responses(session, SLUG, llm.name, responses(llm.name))
+        representations.put_representation(session, SLUG, llm.name, "style-1", arrays(place))
+    representations.put_query_representation(session, SLUG, "style-1", arrays(9))
+
+
+def store_scores(session: Session, key: ScoreKey = KEY) -> None:
+    scores.put_scores(session, SLUG, key, [{"text": "short"}], {"zeta": arrays(1), "alpha": arrays(2)})
+
+
+def has_scores(session: Session, key: ScoreKey = KEY) -> bool:
+    return scores.get_scores(session, SLUG, key) is not None

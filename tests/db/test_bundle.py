@@ -1,0 +1,257 @@
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from db import (
+    BenchmarkInfo,
+    Bundle,
+    BundleError,
+    CategoryTree,
+    LLMRecord,
+    QuerySource,
+    bundle_digest,
+    bundle_slug,
+    pack,
+    read_bundle,
+    text_sha256,
+    write_bundle,
+)
+from tests.db import samples
+
+NAMES = st.text(min_size=1, max_size=6)
+PAYLOADS = st.integers(0, 255).map(lambda number: pack({"phi": np.full(2, number, dtype=np.uint8)}))
+
+
+@st.composite
+def bundles(draw):
+    tree = draw(
+        st.dictionaries(NAMES, st.lists(NAMES, min_size=1, max_size=2, unique=True), min_size=1, max_size=2)
+    )
+    places = [(category, topic) for category, topics in tree.items() for topic in topics]
+    llms = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    ids = draw(st.lists(NAMES, max_size=4, unique=True))
+    texts = [draw(st.text(max_size=9)) for _ in ids]
+    shipped = [draw(st.booleans()) for _ in ids]
+    of_llms = st.dictionaries(st.sampled_from(llms), PAYLOADS, min_size=1)
+    names = st.sampled_from(["style-1", "minilm.v2"])
+    answers = st.dictionaries(st.sampled_from(ids), st.text(max_size=9)) if ids else st.just({})
+    return Bundle(
+        info=BenchmarkInfo(
+            draw(NAMES), *(draw(st.text(max_size=5)) for _ in range(6)), draw(st.none() | st.text())
+        ),
+        baseline=draw(st.none() | st.sampled_from(llms)),
+        categories=tuple(CategoryTree(category, tuple(topics)) for category, topics in tree.items()),
+        llms=tuple(LLMRecord(name, draw(st.text(max_size=5)), draw(st.text(max_size=5))) for name in llms),
+        queries=tuple(
+            QuerySource(name, *draw(st.sampled_from(places)), text_sha256(text), text if with_text else None)
+            for name, text, with_text in zip(ids, texts, shipped, strict=True)
+        ),
+        responses=draw(st.dictionaries(st.sampled_from(llms), answers)),
+        representations=draw(st.dictionaries(names, of_llms)),
+        query_representations=draw(st.dictionaries(names, PAYLOADS)),
+    )
+
+
+@given(bundles())
+def test_a_bundle_is_read_as_it_was_written(tmp_path_factory, bundle):
+    path = tmp_path_factory.getbasetemp() / "property.usl.zip"
+    write_bundle(path, bundle)
+    assert read_bundle(path) == bundle
+    assert bundle_slug(path) == bundle.info.slug
+
+
+def test_equal_bundles_give_equal_files(tmp_path):
+    bundle = samples.bundle()
+    shuffled = replace(
+        bundle,
+        responses=dict(reversed(bundle.responses.items())),
+        representations={
+            name: dict(reversed(payloads.items())) for name, payloads in bundle.representations.items()
+        },
+    )
+    write_bundle(tmp_path / "a.usl.zip", bundle)
+    write_bundle(tmp_path / "b.usl.zip", shuffled)
+    assert (tmp_path / "a.usl.zip").read_bytes() == (tmp_path / "b.usl.zip").read_bytes()
+    assert bundle_digest(tmp_path / "a.usl.zip") == bundle_digest(tmp_path / "b.usl.zip")
+    write_bundle(tmp_path / "b.usl.zip", samples.bundle(with_texts=False))
+    assert bundle_digest(tmp_path / "a.usl.zip") != bundle_digest(tmp_path / "b.usl.zip")
+
+
+def test_an_inconsistent_bundle_is_not_written(tmp_path):
+    path = tmp_path / "a.usl.zip"
+    write_bundle(path, samples.bundle())
+    before = path.read_bytes()
+    with pytest.raises(BundleError, match=r"manifest\.json: the baseline 'nobody' is none of its LLMs"):
+        write_bundle(path, replace(samples.bundle(), baseline="nobody"))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failed_write_leaves_no_partial_file(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_bundle(tmp_path / "a.usl.zip", samples.bundle())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_line_separators_inside_texts_end_no_line(tmp_path):
+    text = "one\u2028two\u0085three\x0cfour"
+    record = {"id": "q2", "category": "Home", "topic": "Cooking", "text": text, "sha256": text_sha256(text)}
+    path = rewritten(
+        tmp_path, "queries.jsonl", lambda _: json.dumps(record, ensure_ascii=False).encode() + b"\n"
+    )
+    assert "\u2028" in zipfile.ZipFile(path).read("queries.jsonl").decode()
+    rewritten_again = rewritten(tmp_path, "responses/0.jsonl", lambda _: None, path)
+    for index in (1, 2):
+        rewritten_again = rewritten(tmp_path, f"responses/{index}.jsonl", lambda _: None, rewritten_again)
+    assert [query.text for query in read_bundle(rewritten_again).queries] == [text]
+
+
+def rewritten(folder, member: str, change: Callable[[bytes], bytes | None], source=None):
+    """Writes a bundle with one member changed, added, or left out if the change returns None."""
+    if source is None:
+        source = folder / "source.usl.zip"
+        write_bundle(source, samples.bundle())
+    with zipfile.ZipFile(source) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    changed = change(members.pop(member, b""))
+    if changed is not None:
+        members[member] = changed
+    path = folder / "changed.usl.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def edited(**fields):
+    return lambda data: json.dumps(json.loads(data) | fields).encode()
+
+
+def substituted(old: str, new: str):
+    return lambda data: data.replace(old.encode(), new.encode(), 1)
+
+
+MALFORMED = {
+    "no manifest": ("manifest.json", lambda _: None, "manifest.json is missing"),
+    "no queries": ("queries.jsonl", lambda _: None, "queries.jsonl is missing"),
+    "bad JSON": ("manifest.json", lambda _: b"{", "manifest.json is not valid JSON"),
+    "not UTF-8": ("manifest.json", lambda _: b"\xff\xfe\xfd", "manifest.json is not valid JSON"),
+    "list for object": ("manifest.json", lambda _: b"[]", "manifest.json holds something else"),
+    "wrong version": ("manifest.json", edited(format_version=2), "manifest.json: the format version is 2"),
+    "empty slug": ("manifest.json", edited(slug=""), "manifest.json: the slug is empty"),
+    "no title": ("manifest.json", edited(title=None), 'manifest.json: "title" is missing or no text'),
+    "LLMs no list": ("manifest.json", edited(llms={}), 'manifest.json: "llms" is no list'),
+    "topics no list": (
+        "manifest.json",
+        edited(categories=[{"name": "A", "topics": 1}]),
+        '"topics" of a category',
+    ),
+    "fewer LLMs": (
+        "manifest.json",
+        edited(llms=[], baseline=None),
+        "responses/0.jsonl: manifest.json has only 0",
+    ),
+    "LLM twice": ("manifest.json", substituted('"zeta"', '"alpha"'), "the LLM 'alpha' occurs twice"),
+    "topic twice": (
+        "manifest.json",
+        substituted('"Garden"', '"Cooking"'),
+        "the topic of 'Home' 'Cooking' occurs",
+    ),
+    "unknown baseline": ("manifest.json", edited(baseline="x"), "the baseline 'x' is none of its LLMs"),
+    "unknown category": (
+        "queries.jsonl",
+        substituted('"Home"', '"Moon"'),
+        "query 'q2' is of the category 'Moon'",
+    ),
+    "unknown topic": (
+        "queries.jsonl",
+        substituted('"Cooking"', '"Mail"'),
+        "query 'q2' is of the topic 'Mail'",
+    ),
+    "query twice": (
+        "queries.jsonl",
+        substituted('"q1"', '"q2"'),
+        "queries.jsonl: the query 'q2' occurs twice",
+    ),
+    "no id": ("queries.jsonl", substituted('"id"', '"uid"'), 'queries.jsonl: "id" is missing or no text'),
+    "other text": ("queries.jsonl", substituted("boil", "fry"), "query 'q2' has a text that does not fit"),
+    "short hash": (
+        "queries.jsonl",
+        substituted('"sha256": "', '"sha256": "z'),
+        "query 'q2' has no SHA-256 of 64",
+    ),
+    "unknown query": (
+        "responses/1.jsonl",
+        substituted('"q1"', '"q9"'),
+        "responses/1.jsonl: there is no query 'q9'",
+    ),
+    "LLM out of range": (
+        "responses/3.jsonl",
+        lambda _: b"",
+        "responses/3.jsonl: manifest.json has only 3 LLMs",
+    ),
+    "arrays out of range": (
+        "representations/style-1/7.npz",
+        lambda _: pack({}),
+        "representations/style-1/7.npz: manifest.json has only 3 LLMs",
+    ),
+    "damaged arrays": (
+        "representations/style-1/1.npz",
+        lambda data: data[:-30],
+        "representations/style-1/1.npz: The .* stored bytes are not a readable set of arrays",
+    ),
+    "odd name": (
+        "representations/a b/0.npz",
+        lambda _: pack({}),
+        "representations: 'a b' is no name of letters",
+    ),
+}
+
+
+@pytest.mark.parametrize(("member", "change", "message"), MALFORMED.values(), ids=MALFORMED.keys())
+def test_a_malformed_bundle_is_refused_naming_the_member(tmp_path, member, change, message):
+    path = rewritten(tmp_path, member, change)
+    with pytest.raises(BundleError, match=message) as error:
+        read_bundle(path)
+    assert str(error.value).startswith(f"The bundle {path} is malformed: ")
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_members_are_left_alone(tmp_path):
+    path = rewritten(tmp_path, "scores/0.npz", lambda _: b"of a later version")
+    assert read_bundle(path) == samples.bundle()
+
+
+def test_a_damaged_member_is_named(tmp_path):
+    path = tmp_path / "a.usl.zip"
+    write_bundle(path, samples.bundle())
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        data[archive.getinfo("queries.jsonl").header_offset + 60] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(BundleError, match=r"queries\.jsonl is damaged"):
+        read_bundle(path)
+
+
+@pytest.mark.parametrize("read", [read_bundle, bundle_slug])
+def test_other_files_are_refused(tmp_path, read):
+    (tmp_path / "text").write_text("no zip")
+    with pytest.raises(BundleError, match="is not a zip file"):
+        read(tmp_path / "text")
+    with pytest.raises(BundleError, match=r"Cannot read the bundle .*: No such file"):
+        read(tmp_path / "absent")
+
+
+def test_the_digest_of_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(BundleError, match=r"Cannot read the bundle .*: No such file"):
+        bundle_digest(tmp_path / "absent")
