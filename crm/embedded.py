@@ -25,7 +25,7 @@ from crm.encoder import DIMENSIONS, sentence_encoder
 from crm.errors import WeightsError
 from crm.explanation import reasons
 from crm.paths import EMBEDDED_FILE
-from crm.protocol import Contest, Floats, Pair, Reason, ScoreBlock, Verdicts, probabilities
+from crm.protocol import Contest, Floats, Question, Reason, ScoreBlock, Verdict, probabilities
 from crm.representation import MISSING, NAME, Representation, load_arrays, representation
 
 CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
@@ -87,20 +87,23 @@ class EmbeddedCRM:
         self._directions: OrderedDict[str, Floats] = OrderedDict()
         self._lock = threading.Lock()
 
-    def judge(self, criteria: CriteriaSet, pairs: Sequence[Pair]) -> Verdicts:
-        """Judge pairs of texts, encoding both responses of each."""
-        first = self._features.encode([pair.response_a for pair in pairs])["features"]
-        second = self._features.encode([pair.response_b for pair in pairs])["features"]
-        return self.compare(criteria, first, second)
-
-    def compare(self, criteria: CriteriaSet, first: NDArray[np.int8], second: NDArray[np.int8]) -> Verdicts:
-        """Judge N pairs of stored features, each ``[N, D]``."""
-        difference = (first.astype(np.float32) - second) * self._features.step
-        alone = difference @ self._signed(criteria).T if criteria else np.empty((len(first), 0))
-        return Verdicts(
-            prob_a=probabilities(difference @ self.direction(criteria)),
-            per_criterion=probabilities(alone),
+    def judge(self, questions: Sequence[Question]) -> list[Verdict]:
+        """Judge pairs of texts; each distinct response and criterion is encoded once."""
+        texts = list(
+            dict.fromkeys(text for item in questions for text in (item.pair.response_a, item.pair.response_b))
         )
+        row = {text: index for index, text in enumerate(texts)}
+        features = self._features.encode(texts)["features"]
+        self._learn([criterion.text for item in questions for criterion in item.criteria])
+        verdicts = []
+        for item in questions:
+            difference = features[row[item.pair.response_a]].astype(np.float32)
+            difference -= features[row[item.pair.response_b]]
+            difference *= self._features.step
+            alone = self._signed(item.criteria) @ difference if item.criteria else np.empty(0)
+            together = probabilities(self.direction(item.criteria) @ difference)
+            verdicts.append(Verdict(float(together), tuple(map(float, probabilities(alone)))))
+        return verdicts
 
     def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
         """The whole score matrix in one block: there is nothing to wait for."""
@@ -139,19 +142,23 @@ class EmbeddedCRM:
 
     def _signed(self, criteria: CriteriaSet) -> Floats:
         """Directions of the single criteria, flipped for those to avoid, ``[K, D]``."""
-        texts = [criterion.text for criterion in criteria]
+        directions = self._learn([criterion.text for criterion in criteria])
+        signs = np.array([criterion.polarity.sign for criterion in criteria], dtype=np.float32)
+        signed: Floats = directions * signs[:, None]
+        return signed
+
+    def _learn(self, texts: Sequence[str]) -> Floats:
+        """Directions of criteria ``[len(texts), D]``, remembered from earlier calls or computed now."""
         with self._lock:
             unknown = [text for text in dict.fromkeys(texts) if text not in self._directions]
             if unknown:
                 embeddings = sentence_encoder().embed(unknown)
                 each = [member.directions(embeddings) for member in self._members]
                 self._directions.update(zip(unknown, np.mean(each, axis=0), strict=True))
-            directions = np.stack([self._directions[text] for text in texts])
+            directions = [self._directions[text] for text in texts]
             while len(self._directions) > _REMEMBERED:
                 self._directions.popitem(last=False)
-        signs = np.array([criterion.polarity.sign for criterion in criteria], dtype=np.float32)
-        signed: Floats = directions * signs[:, None]
-        return signed
+        return np.stack(directions) if directions else np.empty((0, self._features.size), dtype=np.float32)
 
     @classmethod
     def load(cls, path: Path, features: Representation) -> EmbeddedCRM:

@@ -30,16 +30,24 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Verdicts:
-    """A judge's opinion of N pairs under K criteria.
+class Question:
+    """A pair and the criteria to judge it by."""
+
+    criteria: CriteriaSet
+    pair: Pair
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A judge's opinion of one pair under K criteria.
 
     Attributes:
-        prob_a: Probability that A is preferred under all criteria together ``[N]``.
-        per_criterion: The same under each criterion alone, polarity included ``[N, K]``.
+        prob_a: Probability that A is preferred under all criteria together.
+        per_criterion: The same under each criterion alone, polarity included ``[K]``.
     """
 
-    prob_a: Floats
-    per_criterion: Floats
+    prob_a: float
+    per_criterion: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -93,8 +101,8 @@ class CRM(Protocol):
     representation: str | None
     """Name of the stored representation that ``score`` reads, or None if it reads texts."""
 
-    def judge(self, criteria: CriteriaSet, pairs: Sequence[Pair]) -> Verdicts:
-        """Judge pairs of texts."""
+    def judge(self, questions: Sequence[Question]) -> list[Verdict]:
+        """Judge pairs of texts, one verdict a question in their order."""
 
     def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
         """Fill a score matrix block by block, in an order in which every prefix is a fair sample."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from crm.criteria import CriteriaSet
 from crm.encoder import sentence_encoder
-from crm.protocol import CRM, Contest, Pair, ScoreBlock, Verdicts, probabilities
+from crm.protocol import CRM, Contest, Question, ScoreBlock, Verdict, probabilities
 
 _COSINE_GAIN = 20.0
 """Log-odds for a difference of one in cosine similarity."""
@@ -24,11 +24,14 @@ class LongerCRM:
     version = "1"
     representation: str | None = None
 
-    def judge(self, criteria: CriteriaSet, pairs: Sequence[Pair]) -> Verdicts:
+    def judge(self, questions: Sequence[Question]) -> list[Verdict]:
         """The log-odds for A are the logarithm of the ratio of lengths in characters."""
-        ratios = [np.log((len(pair.response_a) + 1) / (len(pair.response_b) + 1)) for pair in pairs]
-        prob = probabilities(np.array(ratios, dtype=np.float32))
-        return Verdicts(prob, np.repeat(prob[:, None], len(criteria), axis=1))
+        verdicts = []
+        for question in questions:
+            ratio = (len(question.pair.response_a) + 1) / (len(question.pair.response_b) + 1)
+            prob = float(probabilities(np.log(ratio)))
+            verdicts.append(Verdict(prob, (prob,) * len(question.criteria)))
+        return verdicts
 
     def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
         """One block an LLM."""
@@ -42,19 +45,23 @@ class CosineCRM:
     version = "1"
     representation: str | None = None
 
-    def judge(self, criteria: CriteriaSet, pairs: Sequence[Pair]) -> Verdicts:
+    def judge(self, questions: Sequence[Question]) -> list[Verdict]:
         """Differences of cosine similarity, summed over criteria with their signed weights."""
+        pairs = [question.pair for question in questions]
         encoder = sentence_encoder()
-        difference = encoder.encode([pair.response_a for pair in pairs], bulk=True).embedding
-        difference = difference - encoder.encode([pair.response_b for pair in pairs], bulk=True).embedding
-        if not criteria:
-            queries = encoder.embed([pair.query for pair in pairs])
-            prob = probabilities(_COSINE_GAIN * (difference * queries).sum(axis=1))
-            return Verdicts(prob, np.empty((len(pairs), 0), dtype=np.float32))
-        margins = _COSINE_GAIN * (difference @ encoder.embed([item.text for item in criteria]).T)
-        signs = np.array([item.polarity.sign for item in criteria], dtype=np.float32)
-        weights = np.array([item.signed_weight for item in criteria], dtype=np.float32)
-        return Verdicts(probabilities(margins @ weights), probabilities(margins * signs))
+        first = encoder.encode([pair.response_a for pair in pairs], bulk=True).embedding
+        second = encoder.encode([pair.response_b for pair in pairs], bulk=True).embedding
+        verdicts = []
+        for question, difference in zip(questions, _COSINE_GAIN * (first - second), strict=True):
+            wishes = [item.text for item in question.criteria] or [question.pair.query]
+            margins = encoder.embed(wishes) @ difference
+            weights = [item.signed_weight for item in question.criteria] or [1.0]
+            alone = probabilities(
+                np.array([item.polarity.sign for item in question.criteria])
+                * margins[: len(question.criteria)]
+            )
+            verdicts.append(Verdict(float(probabilities(margins @ weights)), tuple(map(float, alone))))
+        return verdicts
 
     def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
         """One block an LLM."""
@@ -69,5 +76,6 @@ def score_texts(crm: CRM, criteria: CriteriaSet, contest: Contest) -> Iterator[S
         given = [number for number, pair in enumerate(pairs) if pair is not None]
         prob = np.full((1, contest.n_queries), np.nan, dtype=np.float32)
         if given:
-            prob[0, given] = crm.judge(criteria, [pair for pair in pairs if pair is not None]).prob_a
+            questions = [Question(criteria, pair) for pair in pairs if pair is not None]
+            prob[0, given] = [verdict.prob_a for verdict in crm.judge(questions)]
         yield ScoreBlock(np.array([index]), queries, prob)

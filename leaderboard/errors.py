@@ -43,3 +43,19 @@ class UnknownCategoryError(LeaderboardError):
 
 class RankingFileError(LeaderboardError):
     """A ranking file that cannot be read; the message names the row and the reason."""
+
+
+class UnknownTopicError(LeaderboardError):
+    """A topic or category that the benchmark does not have."""
+
+
+class UnknownQueryError(LeaderboardError):
+    """A query that the benchmark does not have."""
+
+
+class UnknownLLMError(LeaderboardError):
+    """An LLM that the benchmark does not rank."""
+
+
+class NothingToRankError(LeaderboardError):
+    """A benchmark without a baseline or without contenders."""

@@ -10,8 +10,10 @@ import io
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
+from leaderboard.correlation import Correlations
 from leaderboard.errors import RankingFileError, UnknownCategoryError
 from leaderboard.interval import UNRANKED
 from leaderboard.ranking import Ranking
@@ -77,6 +79,11 @@ def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
         for row, llm in enumerate(ranking.llms)
     ]
     return json.dumps(rows, ensure_ascii=False, indent=2)
+
+
+def correlations_json(correlations: Correlations) -> str:
+    """The correlations as a JSON object with their full precision."""
+    return json.dumps(asdict(correlations), indent=2)
 
 
 def read_ranking_csv(source: Path | str) -> dict[str, float]:

@@ -170,7 +170,7 @@ def _fit(data: TrainingSet, gain: Floats, options: Options, seed: int) -> tuple[
             torch.autograd.backward(loss)
             optimizer.step()
             schedule.step()
-            loss_sum += float(loss)
+            loss_sum += loss.item()
     network.eval()
     return network, loss_sum / batches
 

@@ -122,7 +122,7 @@ class _Corpora:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._alpaca_eval = cache(self._read_alpaca_eval)
+        self._alpaca_eval = cache(lambda llm: read_alpaca_eval(folder, llm))
         self._flask = cache(self._read_flask)
         self._flask_instructions = cache(self._read_flask_instructions)
         self._instructions = cache(lambda: list(self._alpaca_eval(_INDEX_LLM)))
@@ -139,10 +139,6 @@ class _Corpora:
             return self._flask_instructions()[index], self._flask(llm)[index]
         raise ValueError(f"the source {source!r} is neither alpaca_eval nor flask")
 
-    def _read_alpaca_eval(self, llm: str) -> dict[str, str]:
-        path = self._folder / "alpaca_eval" / "results" / llm / "model_outputs.json"
-        return {row["instruction"]: row["output"] for row in _read_json(path)}
-
     def _read_flask(self, llm: str) -> dict[int, str]:
         path = self._folder / "flask" / "outputs" / f"{llm}.jsonl"
         return {row["question_id"]: row["text"] for _, row in read_json_lines(path)}
@@ -152,8 +148,14 @@ class _Corpora:
         return {row["idx"]: row["instruction"] for _, row in read_json_lines(path)}
 
 
-def _read_json(path: Path) -> list[dict[str, Any]]:
+def read_alpaca_eval(corpora: Path, llm: str) -> dict[str, str]:
+    """An LLM's AlpacaEval responses by instruction, in the order of its file.
+
+    Raises:
+        DatasetError: The corpora lack the LLM.
+    """
+    path = corpora / "alpaca_eval" / "results" / llm / "model_outputs.json"
     if not path.is_file():
         raise DatasetError(f"There is no file {path}: the corpora must lie in their upstream layout.")
-    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return rows
+    rows: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    return {row["instruction"]: row["output"] for row in rows}

@@ -46,8 +46,9 @@ def _tone_directions(centred: NDArray[np.float32], contrasts: Sequence[ToneContr
     """
     covariance = np.cov(centred, rowvar=False)
     covariance += _SHRINKAGE * np.diag(np.diag(covariance))
-    differences = np.stack([(contrast.toned - contrast.plain).mean(axis=0) for contrast in contrasts])
-    return _unit_spread(centred, np.linalg.solve(covariance, differences.T))
+    differences = np.stack([contrast.direction() for contrast in contrasts])
+    directions = np.linalg.solve(covariance, differences.T).astype(np.float64)
+    return _unit_spread(centred, directions)
 
 
 def _main_axes(centred: NDArray[np.float32], tones: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,60 @@
+# Everything runs in .venv, which is made at first use; nothing needs to be installed or activated before.
+
+PYTHON ?= python3.11
+PORT ?= 8501
+
+VENV := .venv
+RUN_READY := $(VENV)/.requirements
+TEST_READY := $(VENV)/.requirements-dev
+BENCHMARKS := $(patsubst benchmarks/%.py,benchmarks.%,$(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test lint format bench clean
+
+help: ## List these targets
+	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+run: $(RUN_READY) ## Start the leaderboard and open it in the browser (PORT=8501)
+	@$(VENV)/bin/python -m streamlit run app.py --server.port $(PORT)
+
+test: lint ## Check style and types, then run all tests
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile
+
+lint: $(TEST_READY) ## Check style, format and types
+	@$(VENV)/bin/ruff check
+	@$(VENV)/bin/ruff format --check
+	@$(VENV)/bin/mypy
+
+format: $(TEST_READY) ## Rewrite the code in the project's format
+	@$(VENV)/bin/ruff check --fix
+	@$(VENV)/bin/ruff format
+
+bench: $(TEST_READY) ## Run every measurement in benchmarks/ and print its table
+	@for module in $(BENCHMARKS); do $(VENV)/bin/python -m $$module || exit 1; done
+
+clean: ## Remove .venv and caches; the database under data/ stays
+	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/pip:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "Python 3.11 is missing: install python3.11 and python3.11-venv, or name it: make PYTHON=/path/to/python3.11" >&2; \
+	  exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	  echo "$(PYTHON) is not Python 3.11: name one that is: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's module venv is missing: install python3.11-venv" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+# PyTorch goes first and by itself: asked for alone, pip prefers a CPU build where it finds one.
+$(RUN_READY): requirements.txt | $(VENV)/bin/pip
+	@echo "Installing what the leaderboard runs on into $(VENV), a few minutes at the first time …"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $$(grep '^torch==' requirements.txt)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	@touch $@
+
+$(TEST_READY): requirements-dev.txt $(RUN_READY)
+	@echo "Installing what the tests need into $(VENV) …"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@

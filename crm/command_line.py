@@ -1,0 +1,34 @@
+"""What the three command lines share: bad input ends with exit code 2 and one line, never a traceback."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import typer
+
+
+def run(app: typer.Typer, *mendable: type[Exception]) -> None:
+    """Run a Typer application and exit.
+
+    Args:
+        app: The application.
+        mendable: Errors whose message is shown to the person as it stands.
+    """
+    try:
+        code = app(standalone_mode=False)
+    except click.exceptions.Abort:
+        code = _complain("stopped")
+    except Exception as error:
+        if hasattr(error, "format_message"):
+            code = _complain(error.format_message())
+        elif isinstance(error, mendable):
+            code = _complain(str(error))
+        else:
+            raise
+    sys.exit(code or 0)
+
+
+def _complain(message: str) -> int:
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    return 2

@@ -1,0 +1,126 @@
+"""``python -m leaderboard``: the numbers of the page on the command line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from crm.command_line import run
+from crm.criteria import CriteriaSet
+from crm.errors import CRMError
+from db import DatabaseError
+from leaderboard.correlation import Correlations, correlate
+from leaderboard.errors import LeaderboardError
+from leaderboard.export import correlations_json, ranking_csv, ranking_json, read_ranking_csv
+from leaderboard.interpretation import interpret
+from leaderboard.service import Leaderboard, Service
+from leaderboard.view import DEFAULT_BENCHMARK, DEFAULT_CRM, View
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Rank LLMs for one person.")
+
+
+class RankFormat(StrEnum):
+    """How a ranking is printed."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+class CorrelationFormat(StrEnum):
+    """How correlations are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+@app.command()
+def rank(
+    benchmark: Annotated[str, typer.Option(help="Slug of the benchmark.")] = DEFAULT_BENCHMARK,
+    topic: Annotated[list[str] | None, typer.Option(help="A topic or category; repeatable.")] = None,
+    criterion: Annotated[
+        list[str] | None, typer.Option(help="What you like in an answer; repeatable.")
+    ] = None,
+    avoid: Annotated[list[str] | None, typer.Option(help="What an answer should avoid; repeatable.")] = None,
+    crm: Annotated[str, typer.Option(help="Name of the judge.")] = DEFAULT_CRM,
+    soft: Annotated[bool, typer.Option(help="Mean probabilities instead of shares of wins.")] = False,
+    format: Annotated[RankFormat, typer.Option(help="table, csv or json.")] = RankFormat.TABLE,
+) -> None:
+    """Rank the LLMs of a benchmark under your criteria."""
+    view = View(benchmark, tuple(topic or ()), CriteriaSet.of(criterion or (), avoid or ()), crm, soft)
+    leaderboard = Service.open().leaderboard(view)
+    columns = leaderboard.shown_categories
+    if format is RankFormat.CSV:
+        typer.echo(ranking_csv(leaderboard.ranking, columns), nl=False)
+    elif format is RankFormat.JSON:
+        typer.echo(ranking_json(leaderboard.ranking, columns))
+    else:
+        _print_ranking(leaderboard)
+
+
+@app.command("correlate")
+def correlate_command(
+    a: Annotated[Path, typer.Argument(metavar="A.csv", help="The predicted ranking.")],
+    b: Annotated[Path, typer.Argument(metavar="B.csv", help="The reference ranking.")],
+    format: Annotated[CorrelationFormat, typer.Option(help="table or json.")] = CorrelationFormat.TABLE,
+) -> None:
+    """Say how two rankings agree, over the LLMs that both have."""
+    correlations = correlate(read_ranking_csv(a), read_ranking_csv(b))
+    if format is CorrelationFormat.JSON:
+        typer.echo(correlations_json(correlations))
+    else:
+        _print_correlations(correlations)
+
+
+def _print_ranking(leaderboard: Leaderboard) -> None:
+    ranking = leaderboard.ranking
+    table = Table(box=None, pad_edge=False)
+    for heading in ("rank", "±", "LLM", "win rate", "95 % interval"):
+        table.add_column(heading, justify="left" if heading == "LLM" else "right")
+    for row, llm in enumerate(ranking.llms):
+        change = leaderboard.changes[row]
+        table.add_row(
+            str(ranking.rank[row]),
+            f"{change:+.0f}" if abs(change) > 0 else "",
+            leaderboard.titles[llm],
+            f"{ranking.win_rate[row]:.1%}",
+            f"{ranking.ci_low[row]:.1%} to {ranking.ci_high[row]:.1%}",
+        )
+    console = Console(width=None, soft_wrap=True)
+    console.print(table)
+    info = leaderboard.benchmark.info
+    console.print(
+        f"\n{info.title}, version {info.version or '–'}: {leaderboard.n_queries} queries, "
+        f"{len(ranking.llms)} LLMs against {leaderboard.benchmark.baseline}, "
+        f"judged by {leaderboard.view.crm}.",
+        highlight=False,
+    )
+    if leaderboard.view.criteria:
+        console.print(leaderboard.summary, highlight=False)
+
+
+def _print_correlations(correlations: Correlations) -> None:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row("Kendall τ-b", f"{correlations.tau:.4f}  (p = {correlations.p_value:.4g})")
+    table.add_row("NDCG", f"{correlations.ndcg:.4f}")
+    table.add_row("RBO (p = 0.8)", f"{correlations.rbo:.4f}")
+    table.add_row("weighted τ", f"{correlations.weighted_tau:.4f}")
+    table.add_row("Spearman ρ", f"{correlations.spearman:.4f}")
+    table.add_row("LLMs in both", str(correlations.n))
+    console = Console()
+    console.print(table)
+    console.print(interpret(correlations).replace("the crowd's", "the reference"), highlight=False)
+
+
+def main() -> None:
+    """Run the command line."""
+    run(app, LeaderboardError, CRMError, DatabaseError)
+
+
+if __name__ == "__main__":
+    main()

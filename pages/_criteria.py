@@ -1,0 +1,107 @@
+"""The criteria box: one criterion a line, each with a weight and a polarity, and examples to click."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
+from crm.errors import CriterionError
+from pages._session import change_view
+
+EXAMPLES = (
+    "Prefer in-depth exploration and detailed analysis.",
+    "Preference for concise responses that are easy to read.",
+    "Deliver a creative and inspiring narrative tone.",
+    "Provide a step-by-step structure.",
+    "Warm and encouraging",
+    "Weighs both sides, names caveats",
+    "Playful humor",
+)
+_ROWS_A_PAGE = 8
+
+
+def edit_criteria(criteria: CriteriaSet) -> None:
+    """Draw the box and a row of settings for every criterion; every change goes into the view."""
+    if "criteria_text" not in st.session_state or st.session_state.get("criteria_shown") != criteria:
+        st.session_state.criteria_text = "\n".join(map(str, criteria))
+        st.session_state.criteria_shown = criteria
+    st.text_area(
+        "What do you like in an answer?",
+        key="criteria_text",
+        height=110,
+        placeholder="One criterion a line, in your own words. Begin with “Avoid” for what you dislike.",
+        on_change=_read_text,
+    )
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.button("Rank LLMs for me", type="primary")
+    if criteria:
+        row.button("Clear", on_click=_set, args=(CriteriaSet(),))
+    with row.popover("Examples", icon=":material/lightbulb:"):
+        for example in EXAMPLES:
+            st.button(example, on_click=_add, args=(example,), width="stretch", type="tertiary")
+    if message := st.session_state.get("criteria_error"):
+        st.error(message)
+    if criteria:
+        _rows(criteria)
+
+
+def _rows(criteria: CriteriaSet) -> None:
+    pages = -(-len(criteria) // _ROWS_A_PAGE)
+    page = st.pagination(pages, key="criteria_page") if pages > 1 else 1
+    start = (min(page, pages) - 1) * _ROWS_A_PAGE
+    for index, criterion in list(enumerate(criteria))[start : start + _ROWS_A_PAGE]:
+        _row(index, criterion)
+
+
+def _row(index: int, criterion: Criterion) -> None:
+    text, weight, avoid = st.columns([0.5, 0.34, 0.16], vertical_alignment="center")
+    text.text(criterion.text)
+    weight_key, avoid_key = f"weight:{index}", f"avoid:{index}"
+    st.session_state[weight_key] = criterion.weight.value
+    st.session_state[avoid_key] = criterion.polarity is Polarity.AVOID
+    weight.segmented_control(
+        f"Weight of criterion {index + 1}",
+        [choice.value for choice in Weight],
+        key=weight_key,
+        required=True,
+        label_visibility="collapsed",
+        on_change=_change,
+        args=(index, weight_key, avoid_key),
+    )
+    avoid.toggle("Avoid", key=avoid_key, on_change=_change, args=(index, weight_key, avoid_key))
+
+
+def _read_text() -> None:
+    """Take over what was typed; known lines keep their weight, and a bad line changes nothing."""
+    current: CriteriaSet = st.session_state.view.criteria
+    weights = {(item.text, item.polarity): item.weight for item in current}
+    try:
+        typed = CriteriaSet.from_lines(st.session_state.criteria_text)
+    except CriterionError as error:
+        st.session_state.criteria_error = str(error)
+        return
+    kept = [
+        Criterion(item.text, weights.get((item.text, item.polarity), item.weight), item.polarity)
+        for item in typed
+    ]
+    _set(CriteriaSet(tuple(kept)))
+
+
+def _add(example: str) -> None:
+    current: CriteriaSet = st.session_state.view.criteria
+    _set(CriteriaSet((*current, Criterion(example))))
+
+
+def _change(index: int, weight_key: str, avoid_key: str) -> None:
+    criteria = list(st.session_state.view.criteria)
+    criteria[index] = Criterion(
+        criteria[index].text,
+        Weight(st.session_state[weight_key]),
+        Polarity.AVOID if st.session_state[avoid_key] else Polarity.WANT,
+    )
+    _set(CriteriaSet(tuple(criteria)))
+
+
+def _set(criteria: CriteriaSet) -> None:
+    st.session_state.pop("criteria_error", None)
+    change_view(criteria=criteria)

@@ -1,0 +1,84 @@
+"""What every page shares: the service, the view of this session and the link that carries it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Thread
+from typing import Any
+
+import streamlit as st
+
+from crm.encoder import sentence_encoder
+from crm.errors import CRMError
+from db import DatabaseError
+from leaderboard.charts import DARK, LIGHT, Palette
+from leaderboard.errors import LeaderboardError
+from leaderboard.service import Service
+from leaderboard.view import View
+
+MENDABLE = (LeaderboardError, CRMError, DatabaseError)
+"""Errors whose message is shown to the person as it stands."""
+
+_MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|:$<>~")
+
+
+@st.cache_resource(show_spinner="Opening the database …")
+def service() -> Service:
+    """The service of this process."""
+    return Service.open()
+
+
+@st.cache_resource(show_spinner=False)
+def warm_up() -> None:
+    """Load the sentence encoder in the background, so that the first page need not wait for it."""
+    Thread(target=sentence_encoder, name="warm-up", daemon=True).start()
+
+
+def current_view() -> View:
+    """The view of this session, or the link's where the page was opened by one.
+
+    A link that no judge can take is named on the page, and what it would have changed stays as it was.
+    """
+    link = {name: tuple(st.query_params.get_all(name)) for name in st.query_params}
+    if "view" not in st.session_state:
+        st.session_state.view = View()
+    if link and link != st.session_state.get("link"):
+        st.session_state.link = link
+        try:
+            st.session_state.view = View.from_query(link)
+        except CRMError as error:
+            st.error(f"The link could not be read. {error}")
+    view: View = st.session_state.view
+    return view
+
+
+def change_view(**changes: Any) -> None:
+    """Replace parts of the view."""
+    st.session_state.view = replace(st.session_state.view, **changes)
+
+
+def write_link(extra: dict[str, str] | None = None) -> None:
+    """Put the view, and what else the page shows, into the address bar."""
+    parameters = as_parameters(st.session_state.view, extra)
+    link = {name: tuple(values) for name, values in parameters.items()}
+    if link != {name: tuple(st.query_params.get_all(name)) for name in st.query_params}:
+        st.query_params.from_dict(parameters)
+    st.session_state.link = link
+
+
+def as_parameters(view: View, extra: dict[str, str] | None = None) -> dict[str, list[str]]:
+    """A view and extra values as parameters of an address."""
+    parameters: dict[str, list[str]] = {}
+    for name, value in (*view.to_query(), *(extra or {}).items()):
+        parameters.setdefault(name, []).append(value)
+    return parameters
+
+
+def palette() -> Palette:
+    """Colours of figures in the theme that the browser shows."""
+    return DARK if st.context.theme.type == "dark" else LIGHT
+
+
+def plain(text: str) -> str:
+    """Text as labels and captions show it literally, without Markdown or directives taking effect."""
+    return "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in text)

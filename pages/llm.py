@@ -1,0 +1,193 @@
+"""Inside one LLM: its score by topic, where it wins and loses, and why."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from leaderboard.charts import topic_chart
+from leaderboard.contest import missing_texts_message
+from leaderboard.drilldown import CriterionVerdict, PairReport, QueryScore, TopicScore
+from leaderboard.service import Leaderboard
+from leaderboard.table_html import percent
+from pages._session import MENDABLE, as_parameters, current_view, palette, plain, service, write_link
+
+_LISTED = 12
+_EVEN = 0.5
+_SHOWN_TOPICS = 24
+_LABEL_LENGTH = 80
+
+
+def main() -> None:
+    """Lay the page out."""
+    view = current_view()
+    try:
+        leaderboard = service().leaderboard(view)
+    except MENDABLE as error:
+        st.error(str(error))
+        return
+    llm = _choose_llm(leaderboard)
+    _headline(leaderboard, llm)
+    scores = service().query_scores(view, llm)
+    query = _chosen_query(scores)
+    if query is not None:
+        _pair(leaderboard, service().pair_report(view, llm, query))
+    topics, verdicts = st.columns([0.45, 0.55], gap="large")
+    with topics:
+        st.subheader("By topic", anchor=False)
+        by_topic = service().topic_scores(view, llm)
+        shown = by_topic if len(by_topic) <= _SHOWN_TOPICS else _ends(by_topic)
+        if len(shown) < len(by_topic):
+            st.caption(f"The best and the worst {len(shown) // 2} of {len(by_topic)} topics.")
+        st.plotly_chart(topic_chart(shown, palette()), config={"displayModeBar": False})
+    with verdicts:
+        texts = dict(
+            zip(
+                (item.external_id for item in leaderboard.benchmark.queries),
+                service().query_texts(view.benchmark),
+                strict=True,
+            )
+        )
+        _list("Where it wins", [item for item in scores if item.prob > _EVEN], texts)
+        _list("Where it loses", [item for item in reversed(scores) if item.prob < _EVEN], texts)
+    write_link({"llm": llm} | ({"query": query} if query else {}))
+
+
+def _choose_llm(leaderboard: Leaderboard) -> str:
+    st.page_link(
+        "pages/leaderboard.py",
+        label="Back to the leaderboard",
+        icon=":material/arrow_back:",
+        query_params=as_parameters(leaderboard.view),
+    )
+    llms = leaderboard.ranking.llms
+    asked = st.query_params.get("llm")
+    if asked is not None and asked not in llms:
+        st.error(f"{asked!r} is not ranked in {leaderboard.benchmark.info.title}; the first LLM is shown.")
+    if st.session_state.get("llm") not in llms or asked in llms:
+        st.session_state.llm = asked if asked in llms else llms[0]
+    chosen: str = st.selectbox(
+        "LLM",
+        llms,
+        key="llm",
+        format_func=lambda llm: leaderboard.titles[llm],
+        label_visibility="collapsed",
+        on_change=_forget_query,
+    )
+    return chosen
+
+
+def _forget_query() -> None:
+    st.query_params["llm"] = st.session_state.llm
+    st.query_params.pop("query", None)
+    st.session_state.pop("query", None)
+
+
+def _headline(leaderboard: Leaderboard, llm: str) -> None:
+    ranking = leaderboard.ranking
+    row = ranking.llms.index(llm)
+    st.title(plain(leaderboard.titles[llm]), anchor=False)
+    baseline = leaderboard.titles.get(leaderboard.benchmark.baseline or "", "the baseline")
+    criteria = str(leaderboard.view.criteria) if leaderboard.view.criteria else "average preference"
+    first, second, third = st.columns(3)
+    first.metric("Rank", f"{ranking.rank[row]} of {len(ranking.llms)}")
+    first.caption(f"95 %: {ranking.rank_low[row]} to {ranking.rank_high[row]}")
+    second.metric("Score", f"{percent(float(ranking.win_rate[row]))} %")
+    second.caption(f"95 %: {percent(float(ranking.ci_low[row]))} to {percent(float(ranking.ci_high[row]))}")
+    third.metric("Queries", int(ranking.n_queries[row]))
+    third.caption(plain(f"against {baseline}"))
+    st.html(f"<p style='opacity:0.75;margin:0'>Judged by: {escape(criteria)}</p>")
+
+
+def _chosen_query(scores: list[QueryScore]) -> str | None:
+    asked = st.session_state.get("query") or st.query_params.get("query")
+    return asked if asked in {score.query for score in scores} else None
+
+
+def _list(heading: str, scores: list[QueryScore], texts: dict[str, str | None]) -> None:
+    st.subheader(f"{heading} :gray[{len(scores)}]", anchor=False)
+    if not scores:
+        st.caption("Nowhere in this selection.")
+    for score in scores[:_LISTED]:
+        text = texts[score.query] or f"Query {score.query}"
+        st.button(
+            f"{100 * score.prob:.0f} %  {_one_line(text)}",
+            key=f"open:{heading}:{score.query}",
+            help=plain(f"{score.category} › {score.topic}"),
+            type="tertiary",
+            on_click=_open,
+            args=(score.query,),
+        )
+
+
+def _open(query: str) -> None:
+    st.session_state.query = query
+    st.query_params["query"] = query
+
+
+def _pair(leaderboard: Leaderboard, report: PairReport) -> None:
+    with st.container(border=True):
+        st.caption(plain(f"{report.category} › {report.topic}"))
+        if report.query_text is not None:
+            st.html(f"<p style='font-size:1.1rem;font-weight:600;margin:0'>{escape(report.query_text)}</p>")
+        left, right = st.columns(2)
+        titles = (
+            leaderboard.titles[st.session_state.llm],
+            f"{leaderboard.titles.get(leaderboard.benchmark.baseline or '', '')} (baseline)",
+        )
+        for column, title, response in zip(
+            (left, right), titles, (report.response, report.baseline_response), strict=True
+        ):
+            with column:
+                st.html(f"<p style='opacity:0.75;margin:0'>{escape(title)}</p>")
+                if response is not None:
+                    with st.container(height=320, border=True):
+                        st.text(response)
+        if report.response is None or report.baseline_response is None:
+            st.info(missing_texts_message(leaderboard.benchmark), icon=":material/visibility_off:")
+        _verdicts(report, titles[0])
+        st.button("Close", on_click=_close, icon=":material/close:")
+
+
+def _close() -> None:
+    st.session_state.pop("query", None)
+    st.query_params.pop("query", None)
+
+
+def _verdicts(report: PairReport, title: str) -> None:
+    st.html(
+        f"<p style='margin:0'><b>{100 * report.prob:.0f} %</b> that {escape(title)} is preferred"
+        f"{' under all criteria' if len(report.verdicts) > 1 else ''}.</p>"
+    )
+    for verdict in report.verdicts:
+        st.html(_verdict(verdict))
+
+
+def _verdict(verdict: CriterionVerdict) -> str:
+    wish = "Average preference" if verdict.criterion is None else str(verdict.criterion)
+    speaks_for = [reason.text for reason in verdict.reasons if reason.contribution > 0]
+    against = [reason.text for reason in verdict.reasons if reason.contribution < 0]
+    because = "; ".join(
+        f"{label} {escape(', '.join(reasons))}"
+        for label, reasons in (("for it:", speaks_for), ("against it:", against))
+        if reasons
+    )
+    return (
+        f"<p style='margin:0'><b>{100 * verdict.prob:.0f} %</b> {escape(wish)}<br>"
+        f"<span style='opacity:0.75'>{because}</span></p>"
+    )
+
+
+def _ends(scores: list[TopicScore]) -> list[TopicScore]:
+    half = _SHOWN_TOPICS // 2
+    return scores[:half] + scores[-half:]
+
+
+def _one_line(text: str) -> str:
+    """The first words of a query as a button's label."""
+    flat = " ".join(text.split())
+    return plain(flat if len(flat) <= _LABEL_LENGTH else f"{flat[: _LABEL_LENGTH - 1]}…")
+
+
+main()

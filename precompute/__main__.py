@@ -1,0 +1,130 @@
+"""``python -m precompute``: offline jobs on the database."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crm.command_line import run
+from crm.errors import CRMError
+from db import DatabaseError, write_bundle
+from db.repositories.benchmarks import list_benchmarks
+from db.repositories.bundles import export_bundle
+from precompute.database import open_database
+from precompute.embed import EmbedSummary, embed_benchmark
+from precompute.errors import BundleFileError, PrecomputeError
+from precompute.importers import ImportedBenchmark, read_alpaca_eval, read_dailybench, read_table
+from precompute.load import check_slug, import_benchmark, stored_benchmark
+from precompute.progress import progress_bar
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Prepare benchmarks for ranking.")
+import_app = typer.Typer(help="Import a benchmark, or more of one; safe to repeat.")
+app.add_typer(import_app, name="import")
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", show_default=False)]
+Slug = Annotated[str, typer.Option("--benchmark", metavar="SLUG", help="The benchmark, new or stored.")]
+Title = Annotated[str | None, typer.Option(help="A title for it.")]
+Baseline = Annotated[str | None, typer.Option(metavar="NAME", help="The LLM the others are compared to.")]
+
+
+@import_app.command("alpaca-eval")
+def import_alpaca_eval(
+    folder: Folder,
+    benchmark: Slug,
+    llms: Annotated[str | None, typer.Option(metavar="A,B,…", help="Only these; default all.")] = None,
+    baseline: Baseline = None,
+    title: Title = None,
+) -> None:
+    """Import AlpacaEval from a folder that holds <llm>/model_outputs.json."""
+    check_slug(benchmark)
+    chosen = None if llms is None else [name.strip() for name in llms.split(",") if name.strip()]
+    with open_database() as database, database.session() as session:
+        stored = stored_benchmark(session, benchmark)
+    with progress_bar("Reading responses") as progress:
+        imported = read_alpaca_eval(
+            folder,
+            benchmark,
+            chosen,
+            baseline=baseline,
+            stored_baseline=stored.baseline if stored is not None else None,
+            progress=progress,
+        )
+    _import(imported, title, baseline)
+
+
+@import_app.command("table")
+def import_table(
+    file: Annotated[Path, typer.Argument(metavar="FILE.{csv,jsonl,parquet}", show_default=False)],
+    benchmark: Slug,
+    baseline: Baseline = None,
+    title: Title = None,
+) -> None:
+    """Import a table with the columns query, topic, llm and response, perhaps also category and id."""
+    check_slug(benchmark)
+    _import(read_table(file, benchmark), title, baseline)
+
+
+@import_app.command("dailybench")
+def import_dailybench(folder: Folder, benchmark: Slug = "dailybench", title: Title = None) -> None:
+    """Import DailyBench from a folder that holds queries.jsonl and responses_<assistant>.jsonl."""
+    check_slug(benchmark)
+    _import(read_dailybench(folder, benchmark), title, None)
+
+
+@app.command()
+def embed(
+    benchmark: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Only this benchmark; default all.")
+    ] = None,
+) -> None:
+    """Compute the representations that are missing or outdated; may be interrupted and run again."""
+    with open_database() as database:
+        with database.session() as session:
+            slugs = [benchmark] if benchmark else [summary.slug for summary in list_benchmarks(session)]
+        for slug in slugs:
+            typer.echo(f"{slug}: {_embedded(embed_benchmark(database, slug))}.")
+
+
+@app.command()
+def bundle(
+    slug: Annotated[str, typer.Argument(help="The benchmark.", show_default=False)],
+    target: Annotated[Path, typer.Argument(metavar="OUT.usl.zip", show_default=False)],
+    without_texts: Annotated[bool, typer.Option(help="Leave queries and responses out.")] = False,
+) -> None:
+    """Write a benchmark to one file that any other database can be filled from."""
+    with open_database() as database, database.session() as session:
+        exported = export_bundle(session, slug, with_texts=not without_texts)
+    try:
+        write_bundle(target, exported)
+    except OSError as error:
+        raise BundleFileError(f"Cannot write {target}: {error.strerror}.") from error
+    texts = "without texts" if without_texts else "with texts"
+    typer.echo(
+        f"{slug}: {len(exported.queries)} queries and {len(exported.llms)} LLMs {texts} in {target} "
+        f"({target.stat().st_size / 1e6:.1f} MB)."
+    )
+
+
+def _import(imported: ImportedBenchmark, title: str | None, baseline: str | None) -> None:
+    with open_database() as database:
+        summary = import_benchmark(database, imported, title=title, baseline=baseline)
+    for notice in summary.notices:
+        typer.echo(f"note: {notice}", err=True)
+    typer.echo(
+        f"{summary.slug}: {summary.n_queries} queries, {summary.n_llms} LLMs, baseline {summary.baseline}; "
+        f"responses: {summary.n_imported} imported, {summary.n_present} already there; "
+        f"{_embedded(summary.embedded)}."
+    )
+
+
+def _embedded(summary: EmbedSummary) -> str:
+    return f"representations: {summary.computed} computed, {summary.current} already current"
+
+
+def main() -> None:
+    """Run the command line."""
+    run(app, PrecomputeError, DatabaseError, CRMError)
+
+
+if __name__ == "__main__":
+    main()

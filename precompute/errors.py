@@ -1,0 +1,38 @@
+"""The named errors of the offline jobs; each message is one clear sentence shown as it stands."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+_MOST_NAMES_LISTED = 8
+
+
+class PrecomputeError(ValueError):
+    """Base of every error this package raises on purpose."""
+
+
+class ImportFileError(PrecomputeError):
+    """A file or folder to import cannot be read; the message names the file, the row and the reason."""
+
+    def __init__(self, path: Path, reason: str, row: int | None = None) -> None:
+        super().__init__(f"{path}{'' if row is None else f', row {row}'}: {reason}")
+
+
+class UnknownLLMError(PrecomputeError):
+    """An LLM was named that is not there; the message names the ones most like it."""
+
+    def __init__(self, name: str, place: str, known: Iterable[str]) -> None:
+        names = {known_name.casefold(): known_name for known_name in known}
+        close = [names[match] for match in get_close_matches(name.casefold(), names)]
+        listed = close or sorted(names.values())[:_MOST_NAMES_LISTED]
+        names_listed = ", ".join(map(repr, listed))
+        hint = f"did you mean {names_listed}?" if close else f"there are, among others, {names_listed}."
+        super().__init__(f"There is no LLM {name!r} in {place}; {hint}")
+
+
+class SlugError(PrecomputeError):
+    """A benchmark's slug that cannot stand in a link."""
+
+
+class BundleFileError(PrecomputeError):
+    """The bundle file cannot be written."""

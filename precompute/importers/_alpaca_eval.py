@@ -1,0 +1,128 @@
+"""AlpacaEval: a folder of `<llm>/model_outputs.json` files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from db import BenchmarkInfo, LLMRecord
+from precompute.errors import ImportFileError, UnknownLLMError
+from precompute.importers import _checks
+from precompute.importers._base import ImportedBenchmark, ImportedQuery
+from precompute.importers._json import read_json
+
+DEFAULT_BASELINE = "gpt4_1106_preview"
+OUTPUTS = "model_outputs.json"
+
+
+def read_alpaca_eval(
+    folder: Path,
+    slug: str,
+    llms: Sequence[str] | None = None,
+    *,
+    baseline: str | None = None,
+    stored_baseline: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ImportedBenchmark:
+    """Reads the responses of some or all LLMs, joined on the instruction.
+
+    Queries are the baseline's instructions in its order; what other LLMs answered beyond them is left out,
+    as it could not be compared. An empty output is a response like any other.
+
+    Args:
+        folder: holds one folder an LLM.
+        slug: of the benchmark.
+        llms: names of the LLMs to read beside the baseline; default all.
+        baseline: default that of upstream, gpt4_1106_preview.
+        stored_baseline: the baseline of the benchmark that is imported onto; if that is not in the folder,
+            the LLMs are read without it, the first one giving the order of queries.
+        progress: called with the number of files read and of all.
+
+    Raises:
+        ImportFileError: a file or folder is missing or malformed.
+        UnknownLLMError: an LLM, or the baseline, has no file there.
+    """
+    known = _llms_in(folder)
+    if baseline is None and stored_baseline is not None and stored_baseline not in known:
+        first = None
+    else:
+        first = _known(folder, known, baseline or stored_baseline or DEFAULT_BASELINE, asked=bool(baseline))
+    chosen = known if llms is None else [_known(folder, known, llm) for llm in llms]
+    names = list(dict.fromkeys([*([first] if first else []), *chosen]))
+    outputs: dict[str, dict[str, str]] = {}
+    for done, name in enumerate(names, start=1):
+        outputs[name] = _read_outputs(folder / name / OUTPUTS)
+        if progress is not None:
+            progress(done, len(names))
+    instructions = tuple(outputs[names[0]])
+    return ImportedBenchmark(
+        info=_info(slug),
+        queries=tuple(map(ImportedQuery, instructions)),
+        llms=tuple(LLMRecord(name, name) for name in names),
+        responses=_joined(folder, instructions, outputs),
+        baseline=first or str(stored_baseline),
+        notices=_left_out(instructions, outputs),
+    )
+
+
+def _llms_in(folder: Path) -> list[str]:
+    names = sorted(path.parent.name for path in _checks.folder(folder).glob(f"*/{OUTPUTS}"))
+    if not names:
+        raise ImportFileError(folder, f"none of its folders holds a {OUTPUTS}.")
+    return names
+
+
+def _known(folder: Path, known: Sequence[str], name: str, *, asked: bool = True) -> str:
+    if name in known:
+        return name
+    if asked:
+        raise UnknownLLMError(name, str(folder), known)
+    raise ImportFileError(folder, f"the baseline {name!r} is not there: name another with --baseline.")
+
+
+def _read_outputs(path: Path) -> dict[str, str]:
+    """Returns the outputs by instruction, in the file's order."""
+    rows = read_json(path)
+    if not isinstance(rows, list) or not rows:
+        raise ImportFileError(path, "this is not a list of outputs.")
+    outputs: dict[str, str] = {}
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise ImportFileError(path, "this is no JSON object.", number)
+        instruction = _checks.text_of(path, number, row, "instruction")
+        if instruction in outputs:
+            raise ImportFileError(path, "the same instruction occurs before.", number)
+        outputs[instruction] = _checks.text_of(path, number, row, "output", empty=True)
+    return outputs
+
+
+def _joined(
+    folder: Path, instructions: Sequence[str], outputs: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[int, str]]:
+    responses = {
+        name: {index: given[text] for index, text in enumerate(instructions) if text in given}
+        for name, given in outputs.items()
+    }
+    stranger = next((name for name, given in responses.items() if not given), None)
+    if stranger is not None:
+        reason = f"none of its instructions is among those of {next(iter(outputs))!r}."
+        raise ImportFileError(folder / stranger / OUTPUTS, reason)
+    return responses
+
+
+def _left_out(instructions: Sequence[str], outputs: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    extra = {text for given in outputs.values() for text in given}.difference(instructions)
+    if not extra:
+        return ()
+    return (f"instructions left out because {next(iter(outputs))!r} has no response to them: {len(extra)}.",)
+
+
+def _info(slug: str) -> BenchmarkInfo:
+    return BenchmarkInfo(
+        slug=slug,
+        title="AlpacaEval",
+        description="Public instructions from everyday to technical, with the responses of public LLMs.",
+        version="2",
+        licence="CC BY-NC 4.0",
+        attribution="tatsu-lab/alpaca_eval",
+        source_url="https://github.com/tatsu-lab/alpaca_eval",
+        text_import_command=f"python -m precompute import alpaca-eval DIR --benchmark {slug}",
+    )

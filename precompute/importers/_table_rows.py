@@ -1,0 +1,112 @@
+"""The rows of a CSV, JSON Lines or Parquet file, one record a row, without a look at what they mean."""
+
+import csv
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from precompute.errors import ImportFileError
+from precompute.importers._json import read_json_lines
+
+Row = tuple[int, dict[str, Any]]
+"""The number of a row, as an error message gives it, and its values by column."""
+
+REQUIRED = ("query", "topic", "llm", "response")
+OPTIONAL = ("category", "id")
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """Yields the rows of the file, read as its suffix says.
+
+    Rows are counted from 1; in CSV the header is row 1.
+
+    Raises:
+        ImportFileError: the suffix is unknown, the file cannot be read, or it lacks a required column.
+    """
+    readers: dict[str, Callable[[Path], Iterator[Row]]] = {
+        ".csv": _csv_rows,
+        ".jsonl": _json_rows,
+        ".parquet": _parquet_rows,
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise ImportFileError(path, f"its name must end in {', '.join(readers)}.")
+    if not path.is_file():
+        raise ImportFileError(path, "there is no such file.")
+    return reader(path)
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    csv.field_size_limit(sys.maxsize)
+    header: list[str] | None = None
+    # Bytes that are not UTF-8 become lone surrogates, so that the row they are in can be named.
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        reader = csv.reader(file, strict=True)
+        for number, fields in enumerate(_readable(path, reader), start=1):
+            if not all(map(_is_utf8, fields)):
+                raise ImportFileError(path, "these bytes are not UTF-8.", number)
+            if header is None:
+                header = [name.strip() for name in fields]
+                _check_columns(path, header, row=1)
+            elif fields and len(fields) != len(header):
+                reason = f"there are {len(fields)} fields under {len(header)} columns."
+                raise ImportFileError(path, reason, number)
+            elif fields:
+                yield number, dict(zip(header, fields, strict=True))
+
+
+def _readable(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    number = 0
+    try:
+        for fields in reader:
+            number += 1
+            yield fields
+    except csv.Error as error:
+        raise ImportFileError(path, f"this is not valid CSV ({error}).", number + 1) from error
+    except OSError as error:
+        raise ImportFileError(path, f"it cannot be read ({error.strerror}).") from error
+
+
+def _is_utf8(field: str) -> bool:
+    try:
+        field.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    for number, record in read_json_lines(path):
+        _check_columns(path, list(record), number)
+        yield number, record
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            names = list(file.schema_arrow.names)
+            _check_columns(path, names)
+            columns = [name for name in (*REQUIRED, *OPTIONAL) if name in names]
+            for batch in file.iter_batches(columns=columns):
+                for values in zip(*(batch.column(name) for name in columns), strict=True):
+                    number += 1
+                    yield number, {name: value.as_py() for name, value in zip(columns, values, strict=True)}
+    except UnicodeDecodeError:
+        raise ImportFileError(path, "these bytes are not UTF-8.", number) from None
+    except (pa.ArrowException, OSError) as error:
+        raise ImportFileError(path, f"this is not a readable Parquet file ({error}).") from error
+
+
+def _check_columns(path: Path, names: Sequence[str], row: int | None = None) -> None:
+    missing = next((name for name in REQUIRED if name not in names), None)
+    if missing is not None:
+        raise ImportFileError(path, f"the column {missing!r} is missing.", row)
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise ImportFileError(path, f"the column {twice!r} occurs twice.", row)

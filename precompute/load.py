@@ -1,0 +1,229 @@
+"""Writes an imported benchmark into the database, then embeds it.
+
+Everything is written in one transaction, and only what differs from what is stored: importing the same files
+again changes nothing, and importing the texts of a benchmark that is shipped without them keeps its
+representations.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy.orm import Session
+
+from crm.representation import Representation, representation
+from db import (
+    BenchmarkNotFoundError,
+    BenchmarkRecord,
+    CategoryTree,
+    Database,
+    QuerySource,
+    storable_text,
+    text_sha256,
+)
+from db.lock import exclusive
+from db.repositories.benchmarks import get_benchmark, set_baseline, upsert_benchmark
+from db.repositories.contents import delete_unused_topics, upsert_categories, upsert_llms, upsert_queries
+from db.repositories.texts import response_texts, set_responses
+from precompute.embed import EmbedSummary, embed_benchmark
+from precompute.errors import SlugError, UnknownLLMError
+from precompute.importers import ImportedBenchmark
+from precompute.placement import Placement, kept_place, place_queries, stored_matches
+from precompute.progress import progress_bar
+from precompute.text_embedding import EmbedTexts, embed_texts, remembering
+from precompute.topics import TopicReference, in_display_order, stored_reference
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    """What an import did.
+
+    Attributes:
+        slug: The benchmark.
+        n_queries: Number of queries imported.
+        n_llms: Number of LLMs imported, the baseline included.
+        n_imported: Number of responses that are new or changed.
+        n_present: Number of responses that were there already.
+        baseline: The baseline of the benchmark now.
+        embedded: The representations of the whole benchmark.
+        notices: What a person should know.
+    """
+
+    slug: str
+    n_queries: int
+    n_llms: int
+    n_imported: int
+    n_present: int
+    baseline: str
+    embedded: EmbedSummary
+    notices: tuple[str, ...]
+
+
+def check_slug(slug: str) -> str:
+    """Returns the slug, which must be fit for a link and a file name.
+
+    Raises:
+        SlugError: it is not.
+    """
+    if not _SLUG.fullmatch(slug):
+        raise SlugError(
+            f"{slug!r} is no slug: it takes small letters, digits, dots, dashes and underscores, and begins "
+            "with a letter or digit."
+        )
+    return slug
+
+
+def stored_benchmark(session: Session, slug: str) -> BenchmarkRecord | None:
+    """Returns the stored benchmark, None if there is none."""
+    try:
+        return get_benchmark(session, slug)
+    except BenchmarkNotFoundError:
+        return None
+
+
+def import_benchmark(
+    database: Database,
+    imported: ImportedBenchmark,
+    *,
+    title: str | None = None,
+    baseline: str | None = None,
+    fitted: Representation | None = None,
+    embed: EmbedTexts = embed_texts,
+) -> ImportSummary:
+    """Writes and embeds an imported benchmark.
+
+    What is stored is kept but for what the import says otherwise: topics, titles and the baseline change only
+    where they are given explicitly.
+
+    Args:
+        database: the open database.
+        imported: the benchmark.
+        title: a new title.
+        baseline: a new baseline.
+        fitted: the representation of responses; default the bundled one.
+        embed: the embeddings of queries.
+
+    Raises:
+        SlugError: the benchmark's slug is none.
+        UnknownLLMError: the baseline is neither imported nor stored.
+        WeightsError: the bundled representation is absent or damaged; nothing is written.
+    """
+    check_slug(imported.info.slug)
+    fitted, embed = fitted or representation(), remembering(embed)
+    slug = imported.info.slug
+    with database.session() as session:
+        stored, reference = stored_benchmark(session, slug), stored_reference(session)
+    # Embedding takes long, so places are found before the lock is taken.
+    placement = place_queries(imported.queries, stored, reference, embed)
+    with exclusive(database.engine), database.session() as session:
+        stored = stored_benchmark(session, slug)
+        chosen = _baseline(imported, stored, baseline)
+        _write_info(session, imported, stored, title)
+        _write_llms(session, imported, stored)
+        set_baseline(session, slug, chosen)
+        sources = _sources(imported, stored, placement)
+        _write_queries(session, slug, sources, stored, reference)
+        n_imported = _write_responses(session, imported, [source.external_id for source in sources])
+    n_responses = sum(map(len, imported.responses.values()))
+    origin = imported.baseline_origin if stored is None and baseline is None else ""
+    return ImportSummary(
+        slug=slug,
+        n_queries=len(imported.queries),
+        n_llms=len(imported.llms),
+        n_imported=n_imported,
+        n_present=n_responses - n_imported,
+        baseline=f"{chosen} ({origin})" if origin else chosen,
+        embedded=embed_benchmark(database, slug, fitted, embed),
+        notices=imported.notices + placement.notices,
+    )
+
+
+def _baseline(imported: ImportedBenchmark, stored: BenchmarkRecord | None, asked: str | None) -> str:
+    """Returns the baseline asked for, else the stored one, else the importer's.
+
+    Raises:
+        UnknownLLMError: there is no such LLM.
+    """
+    if asked is None:
+        return (stored.baseline if stored is not None else None) or imported.baseline
+    known = [llm.name for llm in (*imported.llms, *(stored.llms if stored is not None else ()))]
+    if asked not in known:
+        raise UnknownLLMError(asked, f"the benchmark {imported.info.slug!r}", known)
+    return asked
+
+
+def _write_info(
+    session: Session, imported: ImportedBenchmark, stored: BenchmarkRecord | None, title: str | None
+) -> None:
+    info = imported.info if stored is None else stored.info
+    titled = replace(info, title=title or info.title)
+    if stored is None or titled != stored.info:
+        upsert_benchmark(session, titled)
+
+
+def _write_llms(session: Session, imported: ImportedBenchmark, stored: BenchmarkRecord | None) -> None:
+    known = set() if stored is None else {llm.name for llm in stored.llms}
+    if new := [llm for llm in imported.llms if llm.name not in known]:
+        upsert_llms(session, imported.info.slug, new)
+
+
+def _sources(
+    imported: ImportedBenchmark, stored: BenchmarkRecord | None, placement: Placement
+) -> list[QuerySource]:
+    """Returns the imported queries as they are to be stored, in their order."""
+    sources = []
+    matches = stored_matches(imported.queries, stored)
+    for query, (external_id, record), found in zip(imported.queries, matches, placement.places, strict=True):
+        category, topic = kept_place(query, record) or found
+        sources.append(QuerySource(external_id, category, topic, text_sha256(query.text), query.text))
+    return sources
+
+
+def _write_queries(
+    session: Session,
+    slug: str,
+    sources: Sequence[QuerySource],
+    stored: BenchmarkRecord | None,
+    reference: TopicReference | None,
+) -> None:
+    known = {} if stored is None else {query.external_id: query for query in stored.queries}
+    changed = [
+        source
+        for source in sources
+        if (record := known.get(source.external_id)) is None
+        or not record.has_text
+        or (record.category, record.topic, record.sha256) != (source.category, source.topic, source.sha256)
+    ]
+    if not changed:
+        return
+    places = in_display_order([(source.category, source.topic) for source in changed], reference)
+    topics: dict[str, list[str]] = {}
+    for category, topic in places:
+        topics.setdefault(category, []).append(topic)
+    upsert_categories(session, slug, [CategoryTree(name, tuple(listed)) for name, listed in topics.items()])
+    upsert_queries(session, slug, changed)
+    if known.keys() & {source.external_id for source in changed}:
+        # Queries that moved may have left a topic empty.
+        delete_unused_topics(session, slug)
+
+
+def _write_responses(session: Session, imported: ImportedBenchmark, external_ids: Sequence[str]) -> int:
+    """Stores the responses that are new or changed; returns how many."""
+    slug = imported.info.slug
+    positions = {query.external_id: row for row, query in enumerate(get_benchmark(session, slug).queries)}
+    n_changed = 0
+    with progress_bar("Storing responses") as progress:
+        for done, (llm, texts) in enumerate(imported.responses.items(), start=1):
+            present = response_texts(session, slug, llm)
+            changed = {
+                external_ids[index]: text
+                for index, text in texts.items()
+                if present[positions[external_ids[index]]] != storable_text(text)
+            }
+            if changed:
+                set_responses(session, slug, llm, changed)
+            n_changed += len(changed)
+            progress(done, len(imported.responses))
+    return n_changed

@@ -1,0 +1,156 @@
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from precompute.errors import ImportFileError
+from precompute.importers import ImportedQuery, read_table
+from tests.precompute.samples import write_json_lines
+
+ROWS: list[dict[str, Any]] = [
+    {"query": "soup?", "topic": "Soup", "llm": "alpha", "response": "hot\u2028soup", "category": "Food"},
+    {"query": "roses?", "topic": "", "llm": "alpha", "response": 'red,\n"roses"', "category": ""},
+    {"query": "soup?", "topic": "Soup", "llm": "beta", "response": "cold", "category": "Food"},
+]
+FORMATS = ["csv", "jsonl", "parquet"]
+
+
+def write_table(folder: Path, suffix: str, rows: list[dict[str, Any]]) -> Path:
+    path = folder / f"table.{suffix}"
+    if suffix == "jsonl":
+        return write_json_lines(path, rows)
+    if suffix == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+        return path
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def changed(row: int, **values: Any) -> list[dict[str, Any]]:
+    return [record | (values if number == row else {}) for number, record in enumerate(ROWS, start=1)]
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_format_gives_the_same_benchmark(tmp_path: Path, suffix: str) -> None:
+    read = read_table(write_table(tmp_path, suffix, ROWS), "mine")
+    assert read.queries == (
+        ImportedQuery("soup?", None, "Food", "Soup"),
+        ImportedQuery("roses?", None, None, None),
+    )
+    assert read.responses == {"alpha": {0: "hot\u2028soup", 1: 'red,\n"roses"'}, "beta": {0: "cold"}}
+    assert (read.baseline, read.baseline_origin) == ("alpha", "the first LLM of the file")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize(
+    ("rows", "row", "reason"),
+    [
+        (changed(2, query=" "), 2, "'query' is empty"),
+        (changed(2, llm=""), 2, "'llm' is empty"),
+        (changed(3, response=""), 3, "'response' is empty"),
+        (changed(3, query="roses?", llm="alpha", topic="", category=""), 3, "'alpha' has a response"),
+        (changed(3, topic="Bread"), 3, "'topic' is another"),
+        (changed(3, category="Drink"), 3, "'category' is another"),
+        (changed(3, llm="be\x00ta"), 3, "'llm' holds a character"),
+    ],
+)
+def test_a_malformed_row_refuses_the_file(
+    tmp_path: Path, suffix: str, rows: list[dict[str, Any]], row: int, reason: str
+) -> None:
+    path = write_table(tmp_path, suffix, rows)
+    # In CSV the header is row 1.
+    with pytest.raises(
+        ImportFileError, match=f"{re.escape(str(path))}, row {row + (suffix == 'csv')}: {reason}"
+    ):
+        read_table(path, "mine")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("column", ["query", "topic", "llm", "response"])
+def test_a_missing_column_is_named(tmp_path: Path, suffix: str, column: str) -> None:
+    rows = [{name: value for name, value in row.items() if name != column} for row in ROWS]
+    with pytest.raises(ImportFileError, match=f"the column '{column}' is missing"):
+        read_table(write_table(tmp_path, suffix, rows), "mine")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "message"),
+    [
+        ("csv", b"", "no rows"),
+        ("csv", b"query,topic,llm,response\n", "no rows"),
+        ("csv", b"query,topic,llm,response\nq,t,a\n", "row 2: there are 3 fields under 4 columns"),
+        ("csv", b"query,topic,llm,response\nq,t,a,r\nq,t,b,\xff\n", "row 3: these bytes are not UTF-8"),
+        ("csv", b'query,topic,llm,response\nq,t,a,r\nq,t,b,"r"x\n', "row 3: this is not valid CSV"),
+        ("csv", b"query,topic,llm,response,llm\nq,t,a,r,b\n", "row 1: the column 'llm' occurs twice"),
+        ("jsonl", b"", "no rows"),
+        ("jsonl", b"\n{\n", "row 2: this is not valid JSON"),
+        ("jsonl", b"[1]\n", "row 1: this is no JSON object"),
+        ("jsonl", b'{"query": "\xff"}\n', "row 1: these bytes are not UTF-8"),
+        ("parquet", b"PAR1 but no more", "not a readable Parquet file"),
+        ("xlsx", b"", "must end in .csv, .jsonl, .parquet"),
+    ],
+)
+def test_a_malformed_file_is_refused(tmp_path: Path, suffix: str, content: bytes, message: str) -> None:
+    path = tmp_path / f"table.{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(ImportFileError, match=message):
+        read_table(path, "mine")
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize(("value", "kind"), [(3, "a number"), (["r"], "a list"), (True, "true or false")])
+def test_a_value_of_another_type_is_refused(tmp_path: Path, suffix: str, value: object, kind: str) -> None:
+    rows = [row | {"response": value} for row in ROWS]
+    with pytest.raises(ImportFileError, match=f"row 1: 'response' is {kind}, not a text"):
+        read_table(write_table(tmp_path, suffix, rows), "mine")
+
+
+def test_bytes_in_a_parquet_text_column_are_refused(tmp_path: Path) -> None:
+    binary = pa.array([b"x", b"\xff"])
+    table = pa.Table.from_pylist(ROWS[:2])
+    # Arrow trusts whoever says that bytes are text.
+    texts = pa.StringArray.from_buffers(2, binary.buffers()[1], binary.buffers()[2])
+    path = tmp_path / "table.parquet"
+    pq.write_table(table.set_column(table.column_names.index("response"), "response", texts), path)
+    with pytest.raises(ImportFileError, match="row 2: these bytes are not UTF-8"):
+        read_table(path, "mine")
+
+
+def test_rows_of_one_id_are_about_one_query(tmp_path: Path) -> None:
+    rows = [row | {"id": number} for row, number in zip(ROWS, [7, 8, 7], strict=True)]
+    read = read_table(write_table(tmp_path, "jsonl", rows), "mine")
+    assert [query.external_id for query in read.queries] == ["7", "8"]
+    contradicting = [row | {"id": 7} for row in ROWS]
+    with pytest.raises(ImportFileError, match="row 2: 'query' is another"):
+        read_table(write_table(tmp_path, "jsonl", contradicting), "mine")
+
+
+def test_a_topic_may_stand_in_one_row_of_its_query_only(tmp_path: Path) -> None:
+    read = read_table(write_table(tmp_path, "jsonl", changed(1, topic=None)), "mine")
+    assert read.queries[0].topic == "Soup"
+
+
+def test_cells_may_be_longer_than_the_csv_module_likes(tmp_path: Path) -> None:
+    rows = changed(1, response="long " * 100_000)
+    assert len(read_table(write_table(tmp_path, "csv", rows), "mine").responses["alpha"][0]) == 500_000
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    for suffix in ("csv", "jsonl"):
+        path = write_table(tmp_path, suffix, ROWS)
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+        assert len(read_table(path, "mine").queries) == 2
+
+
+def test_lone_surrogates_of_json_survive_the_reading(tmp_path: Path) -> None:
+    path = tmp_path / "table.jsonl"
+    path.write_text(json.dumps(ROWS[0] | {"response": "half \ud83d"}) + "\n")
+    assert read_table(path, "mine").responses == {"alpha": {0: "half \ud83d"}}

@@ -1,0 +1,190 @@
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from db import Database
+from precompute import __main__ as command_line
+from precompute import database as precompute_database
+from precompute import embed, load, text_embedding
+from tests.db import samples as db_samples
+from tests.precompute import samples
+from tests.precompute.importers.test_table import ROWS, changed, write_table
+
+ROOT = Path(__file__).resolve().parents[2]
+Run = Callable[..., tuple[int, str, str]]
+
+
+class Encoder:
+    def __init__(self) -> None:
+        self.embed = samples.WordEmbedding()
+
+
+@pytest.fixture
+def url(
+    database: Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fitted: samples.RecordingRepresentation,
+) -> str:
+    """The database of the command line, without bundled benchmarks or the real encoder."""
+    encoder = Encoder()
+    found = str(database.engine.url)
+    monkeypatch.setenv("USL_DATABASE_URL", found)
+    monkeypatch.setattr(precompute_database, "BUNDLED", tmp_path / "bundled")
+    monkeypatch.setattr(text_embedding, "sentence_encoder", lambda: encoder)
+    for module in (load, embed):
+        monkeypatch.setattr(module, "representation", lambda: fitted)
+    return found
+
+
+@pytest.fixture
+def run(url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command line; returns exit code, standard output and standard error."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["precompute", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            command_line.main()
+        printed = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+def test_import_table_says_what_it_did(run: Run, tmp_path: Path) -> None:
+    path = write_table(tmp_path, "csv", ROWS)
+    code, out, err = run("import", "table", path, "--benchmark", "mine", "--title", "Mine")
+    assert (code, out) == (
+        0,
+        "mine: 2 queries, 2 LLMs, baseline alpha (the first LLM of the file); responses: 3 imported, "
+        "0 already there; representations: 3 computed, 0 already current.\n",
+    )
+    assert err.startswith("note: ")
+    code, out, _ = run("import", "table", path, "--benchmark", "mine", "--baseline", "beta")
+    assert (code, out) == (
+        0,
+        "mine: 2 queries, 2 LLMs, baseline beta; responses: 0 imported, 3 already there; representations: "
+        "0 computed, 3 already current.\n",
+    )
+
+
+def test_import_dailybench_then_alpaca_eval(run: Run, tmp_path: Path) -> None:
+    assert run("import", "dailybench", samples.write_dailybench(tmp_path / "dailybench"))[0] == 0
+    results = tmp_path / "results"
+    samples.write_outputs(results, "gpt4_1106_preview", {"hot soup": "a", "prune roses": "b"})
+    samples.write_outputs(results, "one", {"prune roses": "c"})
+    samples.write_outputs(results, "two", {"prune roses": "d"})
+    code, out, err = run("import", "alpaca-eval", results, "--benchmark", "alpaca-eval", "--llms", "one, ")
+    assert (code, err) == (0, "")
+    assert out.startswith("alpaca-eval: 2 queries, 2 LLMs, baseline gpt4_1106_preview; responses: 3 imported")
+    (results / "gpt4_1106_preview" / "model_outputs.json").unlink()
+    code, out, err = run("import", "alpaca-eval", results, "--benchmark", "alpaca-eval")
+    assert (code, err) == (0, "")
+    assert "1 imported, 1 already there; representations: 1 computed, 3 already current" in out
+
+
+def test_embed_takes_one_benchmark_or_all(run: Run, tmp_path: Path) -> None:
+    for slug in ("mine", "yours"):
+        run("import", "table", write_table(tmp_path, "jsonl", ROWS), "--benchmark", slug)
+    line = "representations: 0 computed, 3 already current.\n"
+    assert run("embed", "--benchmark", "yours") == (0, f"yours: {line}", "")
+    assert run("embed") == (0, f"mine: {line}yours: {line}", "")
+
+
+@pytest.mark.parametrize("option", [(), ("--without-texts",)])
+def test_bundle_fills_another_database(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...]
+) -> None:
+    run("import", "table", write_table(tmp_path, "jsonl", ROWS), "--benchmark", "mine")
+    target = tmp_path / "bundled" / "mine.usl.zip"
+    code, out, err = run("bundle", "mine", target, *option)
+    assert (code, err) == (0, "")
+    assert f"mine: 2 queries and 2 LLMs {'without' if option else 'with'} texts in {target}" in out
+    assert (b"roses" in b"".join(_members(target))) is not bool(option)
+    monkeypatch.setenv("USL_DATABASE_URL", f"sqlite:///{tmp_path / 'another.sqlite3'}")
+    assert run("embed")[1] == "mine: representations: 0 computed, 3 already current.\n"
+
+
+def _members(path: Path) -> list[bytes]:
+    import zipfile
+
+    with zipfile.ZipFile(path) as archive:
+        return [archive.read(name) for name in archive.namelist()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["import", "table", "absent.csv", "--benchmark", "mine"], "absent.csv: there is no such file"),
+        (["import", "table", "TABLE", "--benchmark", "Not A Slug"], "is no slug"),
+        (["import", "table", "TABLE", "--benchmark", "mine"], "row 2: 'query' is empty"),
+        (["import", "table", "TABLE"], "--benchmark"),
+        (["import", "alpaca-eval", "absent", "--benchmark", "a"], "absent: there is no such folder"),
+        (["import", "dailybench", "absent"], "absent: there is no such folder"),
+        (["import"], "Missing command"),
+        (["import", "nonsense"], "nonsense"),
+        (["embed", "--benchmark", "absent"], "no benchmark 'absent'"),
+        (["bundle", "absent", "out.usl.zip"], "no benchmark 'absent'"),
+        (["bundle"], "'slug'"),
+    ],
+)
+def test_bad_input_is_one_line_and_changes_nothing(
+    run: Run, database: Database, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    with database.session() as session:
+        before = db_samples.all_rows(session)
+    table = write_table(tmp_path, "jsonl", changed(2, query=""))
+    code, out, err = run(*(str(table) if argument == "TABLE" else argument for argument in arguments))
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+    with database.session() as session:
+        assert db_samples.all_rows(session) == before
+
+
+def test_a_bundle_that_cannot_be_written_is_one_line(run: Run, tmp_path: Path) -> None:
+    run("import", "table", write_table(tmp_path, "jsonl", ROWS), "--benchmark", "mine")
+    (tmp_path / "file").touch()
+    code, out, err = run("bundle", "mine", tmp_path / "file" / "out.usl.zip")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "Cannot write" in err
+
+
+def test_a_missing_representation_is_one_line_and_writes_nothing(
+    run: Run, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crm.representation import Representation
+
+    monkeypatch.setattr(load, "representation", lambda: Representation.load(tmp_path / "absent.npz"))
+    code, _, err = run("import", "table", write_table(tmp_path, "jsonl", ROWS), "--benchmark", "mine")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "absent.npz" in err
+    with database.session() as session:
+        assert db_samples.row_counts(session)["benchmark"] == 0
+
+
+def test_it_runs_as_a_module(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "precompute",
+            "import",
+            "table",
+            str(tmp_path / "x.csv"),
+            "--benchmark",
+            "mine",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "USL_DATABASE_URL": f"sqlite:///{tmp_path / 'usl.sqlite3'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"error: {tmp_path / 'x.csv'}: there is no such file.\n"

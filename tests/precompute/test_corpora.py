@@ -1,0 +1,82 @@
+"""The importers on the public corpora, cut down so that the real encoder takes seconds."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from crm.representation import Representation
+from db import Database
+from db.repositories.benchmarks import get_benchmark
+from precompute.importers import read_alpaca_eval, read_dailybench
+from precompute.load import import_benchmark
+from tests.precompute import samples
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+RESULTS = SHARED / "corpora" / "alpaca_eval" / "results"
+N_QUERIES = 20
+LLMS = ("gpt4_1106_preview", "llama-2-70b-chat-hf", "alpaca-7b")
+
+pytestmark = pytest.mark.corpora
+
+
+def corpus(folder: Path) -> Path:
+    if not folder.is_dir():
+        missing = f"the public corpora are not there: no folder {folder}"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return folder
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    """The first instructions of three LLMs; the one of 804 rows has another order than the baseline."""
+    results = corpus(RESULTS)
+    rows = {llm: json.loads((results / llm / "model_outputs.json").read_text()) for llm in LLMS}
+    first = {row["instruction"] for row in rows[LLMS[0]][:N_QUERIES]}
+    for llm in LLMS:
+        target = tmp_path / "results" / llm / "model_outputs.json"
+        target.parent.mkdir(parents=True)
+        target.write_text(json.dumps([row for row in rows[llm] if row["instruction"] in first]))
+    return tmp_path / "results"
+
+
+def test_the_llm_of_804_rows_lacks_one_response() -> None:
+    read = read_alpaca_eval(corpus(RESULTS), "alpaca-eval", ["llama-2-70b-chat-hf"])
+    assert len(read.queries) == 805
+    assert {llm: len(texts) for llm, texts in read.responses.items()} == {
+        "gpt4_1106_preview": 805,
+        "llama-2-70b-chat-hf": 804,
+    }
+    assert read.notices == ()
+
+
+def test_the_llm_of_804_rows_as_baseline_leaves_one_instruction_out() -> None:
+    read = read_alpaca_eval(corpus(RESULTS), "mine", ["alpaca-7b"], baseline="llama-2-70b-chat-hf")
+    assert len(read.queries) == len(read.responses["alpaca-7b"]) == 804
+    assert "1" in read.notices[0]
+
+
+def test_dailybench_is_read_whole() -> None:
+    read = read_dailybench(corpus(SHARED / "dailybench"))
+    assert len(read.queries) == 522
+    assert len({query.category for query in read.queries}) == 12
+    assert len({(query.category, query.topic) for query in read.queries}) == 87
+    assert {llm: len(texts) for llm, texts in read.responses.items()} == dict.fromkeys(
+        ("atlas", "brevia", "scholia", "stepwise", "lumen", "fabula", "verity", "jester"), 522
+    )
+
+
+def test_alpaca_eval_is_imported_with_the_real_encoder(database: Database, few: Path) -> None:
+    read = read_alpaca_eval(few, "alpaca-eval", LLMS[1:])
+    fitted = Representation(**samples.fitted())
+    first = import_benchmark(database, read, fitted=fitted)
+    n_responses = sum(map(len, read.responses.values()))
+    assert (first.n_imported, first.embedded.computed) == (n_responses, n_responses)
+    second = import_benchmark(database, read, fitted=fitted)
+    assert (second.n_imported, second.embedded.computed) == (0, 0)
+    with database.session() as session:
+        record = get_benchmark(session, "alpaca-eval")
+    assert (len(record.queries), record.baseline, record.has_texts) == (N_QUERIES, LLMS[0], True)

@@ -1,0 +1,247 @@
+import dataclasses
+import threading
+from pathlib import Path
+
+import pytest
+
+from db import Database, LLMRecord, bundle_digest, read_bundle, text_sha256, write_bundle
+from db.repositories import scores, texts
+from db.repositories.benchmarks import get_benchmark
+from db.repositories.bundles import export_bundle, fill_from_bundle
+from precompute.embed import EmbedSummary
+from precompute.errors import SlugError, UnknownLLMError
+from precompute.importers import ImportedBenchmark, ImportedQuery
+from precompute.load import ImportSummary, check_slug, import_benchmark
+from tests.db import samples as db_samples
+from tests.precompute import samples
+
+Fitted = samples.RecordingRepresentation
+Embed = samples.WordEmbedding
+
+
+def rows(database: Database) -> dict[str, list[tuple[object, ...]]]:
+    with database.session() as session:
+        return db_samples.all_rows(session)
+
+
+def test_an_import_is_ready_to_rank(database: Database, fitted: Fitted, embed: Embed) -> None:
+    summary = import_benchmark(database, samples.imported(), fitted=fitted, embed=embed)
+    assert dataclasses.replace(summary, notices=()) == ImportSummary(
+        "tiny", 2, 2, 4, 0, "base", EmbedSummary(4, 0), ()
+    )
+    with database.session() as session:
+        record = get_benchmark(session, "tiny")
+        assert (record.baseline, record.info.title, record.has_texts) == ("base", "Tiny", True)
+        assert [query.external_id for query in record.queries] == [
+            text_sha256(text)[:16] for text in ("soup or bread?", "which roses?")
+        ]
+        assert texts.response_texts(session, "tiny", "other") == ["other 0", "other 1"]
+
+
+def test_queries_without_topic_take_the_nearest_of_dailybench(
+    database: Database, fitted: Fitted, embed: Embed
+) -> None:
+    import_benchmark(database, samples.dailybench(), fitted=fitted, embed=embed)
+    embed.embedded.clear()
+    tiny = samples.imported(queries=[ImportedQuery("prune roses"), ImportedQuery("hot soup")])
+    import_benchmark(database, tiny, fitted=fitted, embed=embed)
+    with database.session() as session:
+        record = get_benchmark(session, "tiny")
+    assert [(query.category, query.topic) for query in record.queries] == [
+        ("Garden", "Roses"),
+        ("Kitchen", "Soup"),
+    ]
+    assert [category.name for category in record.categories] == ["Kitchen", "Garden"]
+    assert embed.embedded.count("hot soup") == 1
+
+
+def test_a_second_run_changes_nothing(database: Database, fitted: Fitted, embed: Embed) -> None:
+    import_benchmark(database, samples.dailybench(), fitted=fitted, embed=embed)
+    import_benchmark(database, samples.imported(), fitted=fitted, embed=embed)
+    before = rows(database)
+    with database.session() as session:
+        updated_at = get_benchmark(session, "tiny").updated_at
+    fitted.encoded.clear()
+    embed.embedded.clear()
+    summary = import_benchmark(database, samples.imported(), fitted=fitted, embed=embed)
+    assert (summary.n_imported, summary.n_present, summary.embedded) == (0, 4, EmbedSummary(0, 4))
+    assert rows(database) == before
+    assert (fitted.encoded, embed.embedded) == ([], [])
+    with database.session() as session:
+        assert get_benchmark(session, "tiny").updated_at == updated_at
+
+
+def test_an_llm_that_is_added_later_is_all_that_is_computed(
+    database: Database, fitted: Fitted, embed: Embed
+) -> None:
+    import_benchmark(database, samples.imported(), fitted=fitted, embed=embed)
+    fitted.encoded.clear()
+    late = samples.imported({"late": {0: "late 0", 1: "late 1"}}, baseline="late")
+    summary = import_benchmark(database, late, fitted=fitted, embed=embed)
+    assert fitted.encoded == ["late 0", "late 1"]
+    assert (summary.baseline, summary.embedded) == ("base", EmbedSummary(2, 4))
+    with database.session() as session:
+        record = get_benchmark(session, "tiny")
+    assert [llm.name for llm in record.llms] == ["base", "other", "late"]
+    assert record.baseline == "base"
+
+
+def bundle_without_texts(database: Database, path: Path) -> None:
+    """Writes the database's benchmark without texts, with titles that an import must not lose."""
+    with database.session() as session:
+        bundle = export_bundle(session, "tiny", with_texts=False)
+    titled = tuple(LLMRecord(llm.name, f"The {llm.name}", "a note") for llm in bundle.llms)
+    write_bundle(path, dataclasses.replace(bundle, llms=titled))
+
+
+def fresh_database(path: Path, bundle: Path) -> Database:
+    database = Database.open(f"sqlite:///{path}")
+    with database.session() as session:
+        fill_from_bundle(session, read_bundle(bundle), bundle_digest(bundle))
+    return database
+
+
+def placed() -> ImportedBenchmark:
+    queries = [
+        ImportedQuery("soup or bread?", None, "Kitchen", "Soup"),
+        ImportedQuery("which roses?", None, "Garden", "Roses"),
+    ]
+    return samples.imported({"base": {0: "base 0", 1: "base 1"}, "other": {1: "other 1"}}, queries)
+
+
+def test_texts_imported_onto_a_bundle_without_them_cost_nothing(
+    database: Database, tmp_path: Path, fitted: Fitted, embed: Embed
+) -> None:
+    import_benchmark(database, placed(), fitted=fitted, embed=embed)
+    bundle_without_texts(database, tmp_path / "tiny.usl.zip")
+    fresh = fresh_database(tmp_path / "fresh.sqlite3", tmp_path / "tiny.usl.zip")
+    with fresh.session() as session:
+        scores.put_scores(session, "tiny", db_samples.KEY, [], {"other": {"prob": fitted.style_mean}})
+        before = get_benchmark(session, "tiny")
+    arrays = {name: rows(fresh)[name] for name in ("representation", "query_representation", "topic")}
+    fitted.encoded.clear()
+    embed.embedded.clear()
+    untold = dataclasses.replace(
+        placed(), queries=tuple(ImportedQuery(query.text) for query in reversed(placed().queries))
+    )
+    crossed = dataclasses.replace(
+        untold, responses={"base": {1: "base 0", 0: "base 1"}, "other": {0: "other 1"}}
+    )
+    summary = import_benchmark(fresh, crossed, fitted=fitted, embed=embed)
+    assert (summary.n_imported, summary.embedded) == (3, EmbedSummary(0, 3))
+    assert (fitted.encoded, embed.embedded) == ([], [])
+    assert {name: rows(fresh)[name] for name in arrays} == arrays
+    with fresh.session() as session:
+        after = get_benchmark(session, "tiny")
+        assert (before.has_texts, after.has_texts) == (False, True)
+        assert (after.llms, after.categories) == (before.llms, before.categories)
+        assert texts.query_texts(session, "tiny") == ["soup or bread?", "which roses?"]
+        assert texts.response_texts(session, "tiny", "other") == [None, "other 1"]
+        assert scores.get_scores(session, "tiny", db_samples.KEY) is not None
+    fresh.close()
+
+
+def test_a_new_llm_on_a_bundle_without_texts_leaves_the_others_as_they_are(
+    database: Database, tmp_path: Path, fitted: Fitted, embed: Embed
+) -> None:
+    import_benchmark(database, placed(), fitted=fitted, embed=embed)
+    bundle_without_texts(database, tmp_path / "tiny.usl.zip")
+    fresh = fresh_database(tmp_path / "fresh.sqlite3", tmp_path / "tiny.usl.zip")
+    before = rows(fresh)["representation"]
+    late = samples.imported({"late": {0: "late 0"}}, [ImportedQuery("which roses?")])
+    summary = import_benchmark(fresh, late, fitted=fitted, embed=embed)
+    assert summary.embedded == EmbedSummary(1, 3)
+    assert rows(fresh)["representation"][:2] == before
+    fresh.close()
+
+
+def test_a_benchmark_survives_the_bundle(
+    database: Database, tmp_path: Path, fitted: Fitted, embed: Embed
+) -> None:
+    import_benchmark(database, placed(), fitted=fitted, embed=embed)
+    with database.session() as session:
+        exported = export_bundle(session, "tiny", with_texts=True)
+    write_bundle(tmp_path / "tiny.usl.zip", exported)
+    fresh = fresh_database(tmp_path / "fresh.sqlite3", tmp_path / "tiny.usl.zip")
+    with fresh.session() as session:
+        assert export_bundle(session, "tiny", with_texts=True) == exported
+    import_benchmark(fresh, placed(), fitted=fitted, embed=embed)
+    with fresh.session() as session:
+        assert export_bundle(session, "tiny", with_texts=True) == exported
+    fresh.close()
+
+
+def test_a_query_that_moves_leaves_no_empty_topic(database: Database, fitted: Fitted, embed: Embed) -> None:
+    import_benchmark(database, placed(), fitted=fitted, embed=embed)
+    moved = [
+        dataclasses.replace(query, category="Garden", topic="All") if query.topic == "Soup" else query
+        for query in placed().queries
+    ]
+    import_benchmark(
+        database, dataclasses.replace(placed(), queries=tuple(moved)), fitted=fitted, embed=embed
+    )
+    with database.session() as session:
+        record = get_benchmark(session, "tiny")
+    assert [(query.category, query.topic) for query in record.queries] == [
+        ("Garden", "All"),
+        ("Garden", "Roses"),
+    ]
+    assert [category.name for category in record.categories] == ["Garden"]
+
+
+def test_title_and_baseline_change_only_when_asked(database: Database, fitted: Fitted, embed: Embed) -> None:
+    import_benchmark(database, samples.imported(), title="Mine", fitted=fitted, embed=embed)
+    import_benchmark(database, samples.imported(), baseline="other", fitted=fitted, embed=embed)
+    summary = import_benchmark(database, samples.imported(), fitted=fitted, embed=embed)
+    with database.session() as session:
+        record = get_benchmark(session, "tiny")
+    assert (record.info.title, record.baseline, summary.baseline) == ("Mine", "other", "other")
+
+
+def test_a_default_baseline_says_why(database: Database, fitted: Fitted, embed: Embed) -> None:
+    tiny = dataclasses.replace(samples.imported(), baseline_origin="the first")
+    first = import_benchmark(database, tiny, fitted=fitted, embed=embed)
+    second = import_benchmark(database, tiny, fitted=fitted, embed=embed)
+    assert (first.baseline, second.baseline) == ("base (the first)", "base")
+
+
+def test_an_unknown_baseline_writes_nothing(database: Database, fitted: Fitted, embed: Embed) -> None:
+    before = rows(database)
+    with pytest.raises(UnknownLLMError, match=r"'othr'.*did you mean 'other'"):
+        import_benchmark(database, samples.imported(), baseline="othr", fitted=fitted, embed=embed)
+    assert rows(database) == before
+
+
+def test_texts_that_no_database_can_hold_are_stored_once_and_for_all(
+    database: Database, fitted: Fitted, embed: Embed
+) -> None:
+    odd = samples.imported({"base": {0: "half \ud83d and \x00"}}, [ImportedQuery("what \x00?")])
+    import_benchmark(database, odd, fitted=fitted, embed=embed)
+    summary = import_benchmark(database, odd, fitted=fitted, embed=embed)
+    assert (summary.n_imported, summary.embedded) == (0, EmbedSummary(0, 1))
+
+
+def test_two_imports_at_once_make_no_duplicates(database: Database, fitted: Fitted, embed: Embed) -> None:
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            import_benchmark(database, samples.imported(), fitted=fitted, embed=embed)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    counts = {name: len(stored) for name, stored in rows(database).items()}
+    assert (counts["benchmark"], counts["query"], counts["llm"]) == (1, 2, 2)
+    assert (counts["response"], counts["representation"]) == (4, 2)
+
+
+@pytest.mark.parametrize("slug", ["", "Upper", "a/b", "-a", "a b", "ä"])
+def test_a_slug_must_fit_into_a_link(slug: str) -> None:
+    with pytest.raises(SlugError, match="is no slug"):
+        check_slug(slug)
