@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import click
 import typer
 
 
@@ -17,18 +16,20 @@ def run(app: typer.Typer, *mendable: type[Exception]) -> None:
     """
     try:
         code = app(standalone_mode=False)
-    except click.exceptions.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         code = _complain("stopped")
     except Exception as error:
-        if hasattr(error, "format_message"):
-            code = _complain(error.format_message())
-        elif isinstance(error, mendable):
+        if isinstance(error, mendable):
             code = _complain(str(error))
+        elif hasattr(error, "format_message"):  # a usage error of the command-line parser
+            code = _complain(error.format_message())
         else:
             raise
     sys.exit(code or 0)
 
 
 def _complain(message: str) -> int:
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    """Say what is wrong; without a message, help has already been printed in its place."""
+    if message:
+        typer.echo(f"error: {' '.join(message.split())}", err=True)
     return 2

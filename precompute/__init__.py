@@ -8,5 +8,6 @@
 - `text_embedding`: sentence embeddings of queries and of topic names
 - `database`: the database of the command line, filled from the bundled benchmarks
 - `progress`: progress bars on a terminal
+- `describe`: what a bundle says about itself
 - `errors`: the named errors, all of them `PrecomputeError`
 """

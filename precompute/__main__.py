@@ -11,6 +11,7 @@ from db import DatabaseError, write_bundle
 from db.repositories.benchmarks import list_benchmarks
 from db.repositories.bundles import export_bundle
 from precompute.database import open_database
+from precompute.describe import described
 from precompute.embed import EmbedSummary, embed_benchmark
 from precompute.errors import BundleFileError, PrecomputeError
 from precompute.importers import ImportedBenchmark, read_alpaca_eval, read_dailybench, read_table
@@ -32,6 +33,7 @@ def import_alpaca_eval(
     folder: Folder,
     benchmark: Slug,
     llms: Annotated[str | None, typer.Option(metavar="A,B,…", help="Only these; default all.")] = None,
+    known_llms: Annotated[bool, typer.Option(help="Only those that the stored benchmark has.")] = False,
     baseline: Baseline = None,
     title: Title = None,
 ) -> None:
@@ -40,6 +42,8 @@ def import_alpaca_eval(
     chosen = None if llms is None else [name.strip() for name in llms.split(",") if name.strip()]
     with open_database() as database, database.session() as session:
         stored = stored_benchmark(session, benchmark)
+    if known_llms and stored is not None:
+        chosen = [llm.name for llm in stored.llms if chosen is None or llm.name in chosen]
     with progress_bar("Reading responses") as progress:
         imported = read_alpaca_eval(
             folder,
@@ -90,10 +94,15 @@ def bundle(
     slug: Annotated[str, typer.Argument(help="The benchmark.", show_default=False)],
     target: Annotated[Path, typer.Argument(metavar="OUT.usl.zip", show_default=False)],
     without_texts: Annotated[bool, typer.Option(help="Leave queries and responses out.")] = False,
+    about: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Title, licence and the like, and LLM titles.")
+    ] = None,
 ) -> None:
     """Write a benchmark to one file that any other database can be filled from."""
     with open_database() as database, database.session() as session:
         exported = export_bundle(session, slug, with_texts=not without_texts)
+    if about is not None:
+        exported = described(exported, about)
     try:
         write_bundle(target, exported)
     except OSError as error:

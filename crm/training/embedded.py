@@ -133,7 +133,7 @@ class _Network(nn.Module):
     def to_member(self, gain: Floats) -> Member:
         """The weights as arrays, the gain on style features folded in."""
         return Member(
-            cosine=float(self.cosine),
+            cosine=self.cosine.item(),
             hidden_weight=_array(self.hidden.weight.T),
             hidden_bias=_array(self.hidden.bias),
             output_weight=_array(self.output.weight.T),

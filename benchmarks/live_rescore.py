@@ -1,0 +1,258 @@
+"""How long a person waits from typing a criterion to the new ranking, step by step.
+
+The steps are the service's own: folding the criterion into a direction, the score matrix, and the ranking
+with bootstrap intervals, category columns and correlations with ∅. Larger benchmarks are the bundled ones
+repeated. Beside the score matrix stands the least time it could take: reading the representation once.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from benchmarks._report import Report, duration, machine, size
+from crm.command_line import run
+from crm.criteria import CriteriaSet
+from crm.embedded import embedded_crm
+from crm.errors import CRMError
+from crm.representation import NAME
+from db import Database, DatabaseError
+from leaderboard.contest import StoredContest
+from leaderboard.errors import LeaderboardError
+from leaderboard.service import Service
+from leaderboard.view import View
+
+app = typer.Typer(add_completion=False)
+
+_QUALITIES = ("Concise", "Warm", "Playful", "Formal", "Cautious", "Vivid", "Blunt")
+_ASPECTS = ("with examples", "in plain words", "step by step", "without lists", "like a friend")
+MAX_REPETITIONS = len(_QUALITIES) * len(_ASPECTS) - 1
+
+
+@dataclass(frozen=True)
+class Case:
+    """A benchmark cropped or repeated to ``llms`` contenders and ``queries`` queries."""
+
+    slug: str
+    llms: int
+    queries: int
+
+
+CASES = (
+    Case("dailybench", 8, 522),
+    Case("alpaca-eval", 32, 805),
+    Case("alpaca-eval", 228, 805),
+    Case("alpaca-eval", 1000, 10_000),
+)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds that each step took for one criterion, or the medians over several."""
+
+    direction: float
+    scores: float
+    ranking: float
+    total: float
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one case took.
+
+    Attributes:
+        timing: Medians over the repetitions.
+        features: Bytes of the stored features.
+        read: Seconds to read them once.
+        peak: Peak resident memory of the process, in bytes.
+    """
+
+    timing: Timing
+    features: int
+    read: float
+    peak: int
+
+
+@dataclass(frozen=True, eq=False)
+class ResizedContest(StoredContest):
+    """A contest of another size, whose arrays are those of a stored one cropped or repeated."""
+
+    arrays: Mapping[str, NDArray[Any]]
+
+    def representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+        """The resized arrays; there are none under another name than the embedded CRM's."""
+        return self.arrays
+
+
+class ResizedService(Service):
+    """A service in which one benchmark has another size; the stored one is still looked up each time."""
+
+    def __init__(self, database: Database, case: Case) -> None:
+        """Resize the case's benchmark once."""
+        super().__init__(database)
+        self._resized = resized(super().contest(case.slug), case)
+        # The original arrays are no part of what serving the resized benchmark takes.
+        self._contests.clear()
+
+    def contest(self, slug: str) -> StoredContest:
+        """The resized benchmark."""
+        super().contest(slug)
+        return self._resized
+
+
+def resized(contest: StoredContest, case: Case) -> StoredContest:
+    """The contest with as many contenders and queries as the case names, the baseline still last."""
+    record, stored = contest.record, contest.representation(NAME)
+    rows = np.append(np.resize(np.arange(len(contest.llms)), case.llms), len(contest.llms))
+    columns = np.resize(np.arange(contest.n_queries), case.queries)
+    originals = {llm.name: llm for llm in record.llms}
+    names = [*contest.llms, contest.baseline]
+    llms = [
+        replace(originals[names[row]], name=f"{names[row]}{_copy(place, len(contest.llms))}")
+        for place, row in enumerate(rows[:-1])
+    ]
+    queries = [
+        replace(
+            record.queries[column],
+            external_id=f"{record.queries[column].external_id}{_copy(place, contest.n_queries)}",
+        )
+        for place, column in enumerate(columns)
+    ]
+    return ResizedContest(
+        contest.database,
+        replace(record, llms=(*llms, originals[contest.baseline]), queries=tuple(queries)),
+        {name: _resized_array(stored[name], rows, columns) for name in ("features", "digest")},
+    )
+
+
+def _copy(place: int, distinct: int) -> str:
+    return f"#{place // distinct + 1}" if place >= distinct else ""
+
+
+def _resized_array(array: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[Any]:
+    """``array[rows][:, columns]``, row by row so that no copy beside the result is made."""
+    result = np.empty((len(rows), len(columns), *array.shape[2:]), array.dtype)
+    for place, row in enumerate(rows):
+        np.take(array[row], columns, axis=0, out=result[place])
+    return result
+
+
+def measure(database_url: str, case: Case, repetitions: int) -> Measurement:
+    """Time the case, each repetition with a criterion never seen before, after one to warm up."""
+    service = ResizedService(Database.open(database_url), case)
+    texts = (f"{quality}, {aspect}" for aspect, quality in product(_ASPECTS, _QUALITIES))
+    timings = [_rescore(service, case.slug, text) for text in islice(texts, repetitions + 1)][1:]
+    features = service.contest(case.slug).representation(NAME)["features"]
+    return Measurement(
+        timing=Timing(*(median(step) for step in zip(*map(_steps, timings), strict=True))),
+        features=features.nbytes,
+        read=median(_seconds(lambda: _read_once(features)) for _ in range(repetitions)),
+        peak=_peak_memory(),
+    )
+
+
+def _rescore(service: Service, slug: str, text: str) -> Timing:
+    """One criterion typed in: what each step finds done by the one before is not done again."""
+    gc.collect()
+    start = perf_counter()
+    criteria = CriteriaSet.of([text])
+    crm = embedded_crm()
+    crm.direction(criteria)
+    folded = perf_counter()
+    service.score_matrix(service.contest(slug), crm, criteria)
+    scored = perf_counter()
+    service.leaderboard(View(slug, criteria=criteria))
+    ranked = perf_counter()
+    return Timing(folded - start, scored - folded, ranked - scored, ranked - start)
+
+
+def _steps(timing: Timing) -> tuple[float, ...]:
+    return timing.direction, timing.scores, timing.ranking, timing.total
+
+
+def _read_once(features: NDArray[np.int8]) -> None:
+    """Touch every byte, eight at a time, with as little computation as NumPy can do."""
+    flat = features.reshape(-1)
+    flat[: flat.size // 8 * 8].view(np.int64).max()
+
+
+def _seconds(action: Callable[[], None]) -> float:
+    start = perf_counter()
+    action()
+    return perf_counter() - start
+
+
+def _peak_memory() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def report(measurements: Mapping[Case, Measurement], repetitions: int) -> Report:
+    """The measurements as a table."""
+    return Report(
+        title="From a typed criterion to the ranking",
+        columns=(
+            "LLMs × queries",
+            "criterion",
+            "score matrix",
+            "ranking, intervals, τ",
+            "total",
+            "representation",
+            "read once",
+            "score matrix ÷ read",
+            "peak memory",
+        ),
+        rows=tuple(
+            (
+                f"{case.llms:,} × {case.queries:,}",
+                duration(measured.timing.direction),
+                duration(measured.timing.scores),
+                duration(measured.timing.ranking),
+                duration(measured.timing.total),
+                size(measured.features),
+                duration(measured.read),
+                f"{measured.timing.scores / measured.read:.1f}",
+                size(measured.peak),
+            )
+            for case, measured in measurements.items()
+        ),
+        note=f"Median of {repetitions} new criteria after one to warm up, a process a case. {machine()}.",
+    )
+
+
+@app.command()
+def main(
+    repetitions: Annotated[int, typer.Option(min=1, max=MAX_REPETITIONS, help="Criteria per case.")] = 5,
+    large: Annotated[bool, typer.Option(help="Include 1,000 × 10,000, which takes about 8 GB.")] = True,
+    output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
+) -> None:
+    """Time the way from a typed criterion to the ranking, on benchmarks of four sizes."""
+    cases = CASES if large else CASES[:-1]
+    measurements = {}
+    with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as folder:
+        url = f"sqlite:///{Path(folder) / 'usl.sqlite3'}"
+        Service.open(url).database.close()
+        # Peak memory never falls within a process, so every case has its own.
+        for case in cases:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+                measurements[case] = process.submit(measure, url, case, repetitions).result()
+    report(measurements, repetitions).finish(output)
+
+
+if __name__ == "__main__":
+    run(app, CRMError, DatabaseError, LeaderboardError)
