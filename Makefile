@@ -3,6 +3,9 @@
 PYTHON ?= python3.11
 PORT ?= 8501
 
+# Without a screen there is no browser to open; macOS has one without saying so.
+HEADLESS := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname)),false,true)
+
 VENV := .venv
 RUN_READY := $(VENV)/.requirements
 TEST_READY := $(VENV)/.requirements-dev
@@ -16,7 +19,8 @@ help: ## List these targets
 	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 run: $(RUN_READY) ## Start the leaderboard and open it in the browser (PORT=8501)
-	@$(VENV)/bin/python -m streamlit run app.py --server.port $(PORT)
+	@$(VENV)/bin/python -m streamlit run app.py --server.port $(PORT) \
+	  --server.headless $(HEADLESS) --server.showEmailPrompt false
 
 test: lint ## Check style and types, then run all tests
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile

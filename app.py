@@ -5,6 +5,7 @@ import streamlit as st
 from pages._session import warm_up
 
 st.set_page_config(page_title="USL – which LLM suits you?", page_icon="◎", layout="wide")
+st.html("<style>.stMainBlockContainer { padding-top: 4.5rem; max-width: 76rem; }</style>")
 warm_up()
 st.navigation(
     [

@@ -46,7 +46,7 @@ MAX_REPETITIONS = len(_QUALITIES) * len(_ASPECTS) - 1
 
 @dataclass(frozen=True)
 class Case:
-    """A benchmark cropped or repeated to ``llms`` contenders and ``queries`` queries."""
+    """A benchmark cropped or repeated to ``llms`` LLMs, the baseline among them, and ``queries`` queries."""
 
     slug: str
     llms: int
@@ -116,9 +116,9 @@ class ResizedService(Service):
 
 
 def resized(contest: StoredContest, case: Case) -> StoredContest:
-    """The contest with as many contenders and queries as the case names, the baseline still last."""
+    """The contest with as many LLMs and queries as the case names, the baseline still last."""
     record, stored = contest.record, contest.representation(NAME)
-    rows = np.append(np.resize(np.arange(len(contest.llms)), case.llms), len(contest.llms))
+    rows = np.append(np.resize(np.arange(len(contest.llms)), case.llms - 1), len(contest.llms))
     columns = np.resize(np.arange(contest.n_queries), case.queries)
     originals = {llm.name: llm for llm in record.llms}
     names = [*contest.llms, contest.baseline]
@@ -168,13 +168,13 @@ def measure(database_url: str, case: Case, repetitions: int) -> Measurement:
 
 def _rescore(service: Service, slug: str, text: str) -> Timing:
     """One criterion typed in: what each step finds done by the one before is not done again."""
+    contest, crm = service.contest(slug), embedded_crm()
     gc.collect()
     start = perf_counter()
     criteria = CriteriaSet.of([text])
-    crm = embedded_crm()
     crm.direction(criteria)
     folded = perf_counter()
-    service.score_matrix(service.contest(slug), crm, criteria)
+    service.score_matrix(contest, crm, criteria)
     scored = perf_counter()
     service.leaderboard(View(slug, criteria=criteria))
     ranked = perf_counter()
@@ -231,7 +231,8 @@ def report(measurements: Mapping[Case, Measurement], repetitions: int) -> Report
             )
             for case, measured in measurements.items()
         ),
-        note=f"Median of {repetitions} new criteria after one to warm up, a process a case. {machine()}.",
+        note=f"The baseline is one of the LLMs. Medians of {repetitions} new criteria after one to warm up, "
+        f"each case in a process of its own. {machine()}.",
     )
 
 

@@ -150,7 +150,7 @@ STYLE_FEATURES: tuple[StyleFeature, ...] = (
     _structure("code", _matches(r"```|`[^`\n]+`"), "more code", "less code", "code passages"),
     _structure("tables", _lines(r"^\s*\|.*\|\s*$"), "more table rows", "fewer table rows", "table rows"),
     _structure("verse_lines", _short_lines, "more short lines", "fewer short lines", "short lines"),
-    _structure("numbers", _matches(r"\b\d[\d,.]*\b"), "more figures", "fewer figures", "figures"),
+    _structure("numbers", _matches(r"\b\d[\d,.]*\b"), "more numbers", "fewer numbers", "numbers"),
     _structure("names", _matches(r"(?<=[a-z,;] )[A-Z][a-z]+", 0), "more names", "fewer names", "names"),
     _structure("links", _matches(r"https?://\S+"), "more links", "fewer links", "links"),
     _structure(

@@ -23,7 +23,7 @@ STYLE = """
   border-bottom: 1px solid rgba(128,128,128,0.16); white-space: nowrap; }
 .usl-ranking tbody tr:hover { background: rgba(128,128,128,0.09); }
 .usl-ranking .usl-name { text-align: left; }
-.usl-ranking .usl-name a { text-decoration: none; font-weight: 500; }
+.usl-ranking .usl-name a { text-decoration: none; font-weight: 500; color: var(--usl-accent); }
 .usl-ranking .usl-name a:hover { text-decoration: underline; }
 .usl-ranking .usl-rank { font-weight: 600; width: 2.2rem; }
 .usl-ranking .usl-plot { width: 32%; min-width: 9rem; }

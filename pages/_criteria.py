@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.errors import CriterionError
 from pages._session import change_view
 
 EXAMPLES = (
-    "Prefer in-depth exploration and detailed analysis.",
-    "Preference for concise responses that are easy to read.",
-    "Deliver a creative and inspiring narrative tone.",
-    "Provide a step-by-step structure.",
+    "Concise and easy to read",
+    "In-depth, detailed analysis",
+    "Step-by-step structure",
     "Warm and encouraging",
+    "Creative, inspiring narrative tone",
     "Weighs both sides, names caveats",
     "Playful humor",
 )
+"""Wishes to start from; the first, second, third and fifth are those of the case study in Jia et al. 2025."""
 _ROWS_A_PAGE = 8
 
 
@@ -36,9 +38,14 @@ def edit_criteria(criteria: CriteriaSet) -> None:
     row.button("Rank LLMs for me", type="primary")
     if criteria:
         row.button("Clear", on_click=_set, args=(CriteriaSet(),))
-    with row.popover("Examples", icon=":material/lightbulb:"):
-        for example in EXAMPLES:
-            st.button(example, on_click=_add, args=(example,), width="stretch", type="tertiary")
+        examples: DeltaGenerator = row.popover("Examples", icon=":material/lightbulb:")
+    else:
+        st.caption("Or try one of these:")
+        examples = st.container(horizontal=True, gap="xsmall")
+    for example in EXAMPLES:
+        examples.button(
+            example, on_click=_add, args=(example,), type="secondary" if not criteria else "tertiary"
+        )
     if message := st.session_state.get("criteria_error"):
         st.error(message)
     if criteria:

@@ -17,12 +17,13 @@ def choose_topics(record: BenchmarkRecord, chosen: tuple[str, ...]) -> None:
     searched = st.text_input(
         "Search topics", placeholder="Search topics", label_visibility="collapsed", key="topic_search"
     ).strip()
-    if searched:
-        _found_topics(record, chosen, searched.casefold())
-    else:
-        for category in record.categories:
-            if category.n_queries:
-                _category(category, chosen)
+    with st.container(gap="xxsmall"):
+        if searched:
+            _found_topics(record, chosen, searched.casefold())
+        else:
+            for category in record.categories:
+                if category.n_queries:
+                    _category(category, chosen)
 
 
 def _category(category: CategoryRecord, chosen: tuple[str, ...]) -> None:
@@ -33,14 +34,16 @@ def _category(category: CategoryRecord, chosen: tuple[str, ...]) -> None:
     key = f"category:{category.name}"
     st.session_state[key] = whole
     part = f" ({len(ticked)} of {len(topics)} topics)" if ticked and not whole else ""
-    left, right = st.columns([0.84, 0.16], vertical_alignment="center", gap=None, wrap=False)
-    left.checkbox(
+    row = st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall")
+    row.checkbox(
         f"{plain(category.name)}{part} :gray[{category.n_queries}]",
         key=key,
         on_change=_tick,
         args=(category.name, topics, key),
+        width="stretch",
+        wrap=True,
     )
-    with right.popover("", type="tertiary", help=f"Topics of {plain(category.name)}"):
+    with row.popover("", type="tertiary", help=f"Topics of {plain(category.name)}"):
         for topic in category.topics:
             if topic.n_queries:
                 _topic(category, topic.name, topic.n_queries, ticked)

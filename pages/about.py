@@ -34,6 +34,6 @@ for summary in service().benchmarks():
             st.markdown(f"**Licence** {plain(info.licence)}")
         if not summary.has_texts and info.text_import_command:
             st.markdown("The texts are not stored here. This command imports them:")
-            st.code(info.text_import_command, language="bash")
+            st.code(info.text_import_command, language="bash", wrap_lines=True)
 st.header("The embedded judge", anchor=False)
 st.markdown((BUNDLED / "embedded-1.md").read_text(encoding="utf-8").split("\n", 1)[1])

@@ -164,7 +164,6 @@ def _table(leaderboard: Leaderboard) -> None:
 
 def _compare(leaderboard: Leaderboard) -> None:
     correlations = leaderboard.correlations
-    st.markdown(f"**{leaderboard.summary}**")
     best = highest_rbo(correlations.n)
     values = (
         ("Kendall τ", f"{correlations.tau:.2f}", f"p = {correlations.p_value:.3g}"),
@@ -174,7 +173,7 @@ def _compare(leaderboard: Leaderboard) -> None:
         ("Spearman ρ", f"{correlations.spearman:.2f}", "correlation of the ranks"),
     )
     for column, (name, value, note) in zip(st.columns(len(values)), values, strict=True):
-        column.metric(name, value)
+        column.metric(name, value.replace("-", "−"))
         column.caption(note)
     st.plotly_chart(slope_chart(leaderboard, palette()), config={"displayModeBar": False})
 

@@ -1,0 +1,231 @@
+"""How long until the ranking is on the screen: after starting the server, and after opening a link.
+
+Starts the app twice, on a database that does not exist yet and on the one the first start has filled, and
+opens it in headless Chromium. The server's memory is read after each step.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Annotated
+from urllib.error import URLError
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import typer
+from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Error as BrowserError
+from playwright.sync_api import TimeoutError as BrowserTimeoutError
+
+from benchmarks._report import Report, duration, machine, size
+from crm.command_line import run
+from db.engine import URL_VARIABLE
+
+app = typer.Typer(add_completion=False)
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+RANKING_ROWS = 'table[data-testid="ranking"] tbody tr'
+START_TIMEOUT = 120.0
+PAINT_TIMEOUT = 120.0
+_POLL = 0.02
+_LOG_LINES_QUOTED = 5
+_CHROMIUM_OPTIONS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_CRITERIA = ("Concise and direct", "Warm and encouraging")
+
+
+class MeasurementError(Exception):
+    """The app could not be measured; the message says why."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One wait of a person.
+
+    Attributes:
+        name: What the person did.
+        database: Whether the server was started on a new or an existing database.
+        seconds: Until the ranking was visible.
+        memory: Resident memory of the server afterwards, in bytes.
+    """
+
+    name: str
+    database: str
+    seconds: float
+    memory: int
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running app."""
+
+    process: subprocess.Popen[bytes]
+    address: str
+    log: Path
+
+    def wait_until_up(self) -> None:
+        """Wait until the server answers.
+
+        Raises:
+            MeasurementError: It has ended, or does not answer in time.
+        """
+        deadline = perf_counter() + START_TIMEOUT
+        while perf_counter() < deadline:
+            if self.process.poll() is not None:
+                raise MeasurementError(
+                    f"The app ended with exit code {self.process.returncode}{self.last_words()}"
+                )
+            try:
+                with urlopen(f"{self.address}/_stcore/health", timeout=5):
+                    return
+            except (URLError, OSError):
+                sleep(_POLL)
+        raise MeasurementError(f"The app did not answer within {START_TIMEOUT:.0f} s{self.last_words()}")
+
+    def memory(self) -> int:
+        """Resident memory in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        resident = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(resident.split()[1]) * 1024
+
+    def last_words(self) -> str:
+        """The end of the server's log, to follow a message."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
+        quoted = [line.strip() for line in lines if line.strip()][-_LOG_LINES_QUOTED:]
+        return f"; it last said: {' / '.join(quoted)}" if quoted else " and said nothing."
+
+
+@contextmanager
+def running_server(database: Path, log: Path) -> Iterator[Server]:
+    """Start the app on a SQLite file and a free port; stop it afterwards."""
+    port = _free_port()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py"]
+            + ["--server.port", str(port), "--server.headless", "true"],
+            cwd=PROJECT_ROOT,
+            env={**os.environ, URL_VARIABLE: f"sqlite:///{database}"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield Server(process, f"http://localhost:{port}", log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Headless Chromium, as installed on this machine.
+
+    Raises:
+        MeasurementError: It is not installed or does not start.
+    """
+    executable = shutil.which("chromium") or shutil.which("google-chrome")
+    if executable is None:
+        raise MeasurementError("Chromium is missing: install it (Debian: apt-get install chromium).")
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=executable, args=list(_CHROMIUM_OPTIONS))
+        except BrowserError as error:
+            raise MeasurementError(f"{executable} does not start: {error.message}") from None
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def measure(browser: Browser, folder: Path, database: str) -> list[Step]:
+    """Start a server and open pages as a person would; ``database`` says in the report which start it is."""
+    links = {"Open the page": ""}
+    links |= {
+        f"Open a link with {count} criterion": _link(criterion)
+        for count, criterion in zip(("a", "another"), _CRITERIA, strict=True)
+    }
+    # The start is timed with the browser already open, so that its own start does not count.
+    start = perf_counter()
+    with running_server(folder / "usl.sqlite3", folder / "server.log") as server:
+        server.wait_until_up()
+        _open(browser, server, "")
+        steps = [Step("Start the server, open the page", database, perf_counter() - start, server.memory())]
+        for name, link in links.items():
+            seconds = _open(browser, server, link)
+            steps.append(Step(name, database, seconds, server.memory()))
+    return steps
+
+
+def _open(browser: Browser, server: Server, link: str) -> float:
+    """Seconds from opening the link, with an empty browser cache, to the first visible row of the ranking."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    try:
+        page = context.new_page()
+        start = perf_counter()
+        page.goto(f"{server.address}/{link}", timeout=PAINT_TIMEOUT * 1e3)
+        page.locator(RANKING_ROWS).first.wait_for(state="visible", timeout=PAINT_TIMEOUT * 1e3)
+        return perf_counter() - start
+    except BrowserTimeoutError:
+        raise MeasurementError(
+            f"No ranking was visible within {PAINT_TIMEOUT:.0f} s of opening {link or 'the page'}"
+            f"{server.last_words()}"
+        ) from None
+    finally:
+        context.close()
+
+
+def _link(criterion: str) -> str:
+    return f"?{urlencode({'benchmark': 'dailybench', 'criterion': criterion})}"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def report(steps: list[Step]) -> Report:
+    """The steps as a table."""
+    return Report(
+        title="Until the ranking is on the screen",
+        columns=("step", "database", "time", "server memory after"),
+        rows=tuple((step.name, step.database, duration(step.seconds), size(step.memory)) for step in steps),
+        note=f"Headless Chromium with an empty cache at every step. {machine()}.",
+    )
+
+
+@app.command()
+def main(
+    output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
+) -> None:
+    """Time the way to the first ranking on the screen, after a first and a second start."""
+    with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as name, chromium() as browser:
+        folder = Path(name)
+        steps = [step for database in ("new", "existing") for step in measure(browser, folder, database)]
+    report(steps).finish(output)
+
+
+if __name__ == "__main__":
+    run(app, MeasurementError)
