@@ -48,6 +48,7 @@ _CHROMIUM_OPTIONS = (
     "--disable-component-update",
     "--disable-sync",
 )
+_STREAMLIT = ("-m", "streamlit", "run", "app.py", "--server.headless", "true")
 _CRITERIA = ("Concise and direct", "Warm and encouraging")
 
 
@@ -118,8 +119,7 @@ def running_server(database: Path, log: Path) -> Iterator[Server]:
     port = _free_port()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py"]
-            + ["--server.port", str(port), "--server.headless", "true"],
+            [sys.executable, *_STREAMLIT, "--server.port", str(port)],
             cwd=PROJECT_ROOT,
             env={**os.environ, URL_VARIABLE: f"sqlite:///{database}"},
             stdin=subprocess.DEVNULL,

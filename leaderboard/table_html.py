@@ -41,8 +41,8 @@ STYLE = """
   .usl-ranking { font-size: 0.86rem; }
   .usl-ranking td, .usl-ranking th { padding-left: 0.25rem; padding-right: 0.25rem; }
   .usl-ranking .usl-interval { display: none; }
-  .usl-ranking .usl-name { white-space: normal; overflow-wrap: anywhere; }
-  .usl-ranking .usl-plot { min-width: 4.5rem; width: 30%; }
+  .usl-ranking .usl-name { white-space: normal; min-width: 7.5rem; }
+  .usl-ranking .usl-plot { min-width: 4.5rem; width: 24%; }
 }
 </style>
 """

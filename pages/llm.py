@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from leaderboard.charts import topic_chart
 from leaderboard.contest import missing_texts_message
@@ -110,7 +111,7 @@ def _list(heading: str, scores: list[QueryScore], texts: dict[str, str | None]) 
     if not scores:
         st.caption("Nowhere in this selection.")
     for score in scores[:_LISTED]:
-        text = texts[score.query] or f"Query {score.query}"
+        text = texts[score.query] or f"{score.topic} · query {score.query[:8]}"
         st.button(
             f"{100 * score.prob:.0f} %  {_one_line(text)}",
             key=f"open:{heading}:{score.query}",
@@ -131,23 +132,23 @@ def _pair(leaderboard: Leaderboard, report: PairReport) -> None:
         st.caption(plain(f"{report.category} › {report.topic}"))
         if report.query_text is not None:
             st.html(f"<p style='font-size:1.1rem;font-weight:600;margin:0'>{escape(report.query_text)}</p>")
-        left, right = st.columns(2)
-        titles = (
-            leaderboard.titles[st.session_state.llm],
-            f"{leaderboard.titles.get(leaderboard.benchmark.baseline or '', '')} (baseline)",
-        )
-        for column, title, response in zip(
-            (left, right), titles, (report.response, report.baseline_response), strict=True
-        ):
-            with column:
-                st.html(f"<p style='opacity:0.75;margin:0'>{escape(title)}</p>")
-                if response is not None:
-                    with st.container(height=320, border=True):
-                        st.text(response)
+        title = leaderboard.titles[st.session_state.llm]
+        baseline = leaderboard.titles.get(leaderboard.benchmark.baseline or "", "")
         if report.response is None or report.baseline_response is None:
             st.info(missing_texts_message(leaderboard.benchmark), icon=":material/visibility_off:")
-        _verdicts(report, titles[0])
+        else:
+            left, right = st.columns(2)
+            _response(left, title, report.response)
+            _response(right, f"Baseline: {baseline}", report.baseline_response)
+        _verdicts(report, title)
         st.button("Close", on_click=_close, icon=":material/close:")
+
+
+def _response(column: DeltaGenerator, title: str, text: str) -> None:
+    with column:
+        st.html(f"<p style='opacity:0.75;margin:0'>{escape(title)}</p>")
+        with st.container(height=320, border=True):
+            st.text(text)
 
 
 def _close() -> None:

@@ -1,0 +1,68 @@
+"""What the tests of several packages share: the bundled benchmarks in a database, and a way to run commands."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from db.engine import URL_VARIABLE
+from leaderboard.service import Service
+
+CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="session")
+def bundled_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file filled from the bundled benchmarks; copy it to change it."""
+    path = tmp_path_factory.mktemp("bundled") / "usl.sqlite3"
+    Service.open(f"sqlite:///{path}").database.close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def service(bundled_file: Path) -> Iterator[Service]:
+    """The leaderboard on the bundled benchmarks, only to be read."""
+    opened = Service.open(f"sqlite:///{bundled_file}")
+    yield opened
+    opened.database.close()
+
+
+@pytest.fixture
+def own_service(bundled_file: Path, tmp_path: Path) -> Iterator[Service]:
+    """The leaderboard on a copy that a test may change."""
+    opened = Service.open(f"sqlite:///{shutil.copy(bundled_file, tmp_path / 'usl.sqlite3')}")
+    yield opened
+    opened.database.close()
+
+
+@pytest.fixture
+def run_main(
+    bundled_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Runs a command line on the bundled benchmarks; returns exit code, standard output and standard error."""
+    monkeypatch.setenv(URL_VARIABLE, f"sqlite:///{bundled_file}")
+
+    def call(main: Callable[[], None], *arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["program", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def corpora() -> Path:
+    """The folder with the public corpora, for tests marked so."""
+    if not CORPORA.is_dir():
+        missing = f"the public corpora are not there: no folder {CORPORA}"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return CORPORA

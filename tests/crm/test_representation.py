@@ -1,0 +1,119 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crm.encoder import DIMENSIONS, Encoded
+from crm.errors import WeightsError
+from crm.paths import REPRESENTATION_FILE
+from crm.representation import MISSING, Representation, Tone, load_arrays, representation, text_digest
+from crm.style import NAMES, count_style
+from leaderboard.service import Service
+
+
+def test_responses_become_one_byte_a_feature() -> None:
+    stored = representation().encode(["1. Boil the egg.\n2. Eat it.", None, ""])
+
+    assert stored["features"].shape == (3, representation().size)
+    assert stored["features"].dtype == np.int8
+    assert stored["style"][0, NAMES.index("numbered")] == 2
+    np.testing.assert_array_equal(
+        stored["digest"], [text_digest("1. Boil the egg.\n2. Eat it."), MISSING, text_digest("")]
+    )
+
+
+def test_an_empty_response_is_not_a_missing_one() -> None:
+    assert text_digest("") != MISSING
+
+
+def test_what_is_bundled_is_what_the_texts_give_today(service: Service) -> None:
+    contest = service.contest("dailybench")
+    stored = contest.representation("minilm-style-1")
+    texts = [pair.response_a for pair in contest.pairs("jester")[:6] if pair]
+    encoded = representation().encode(texts)
+
+    row = contest.llms.index("jester")
+    np.testing.assert_array_equal(encoded["digest"], stored["digest"][row, :6])
+    np.testing.assert_array_equal(encoded["style"], stored["style"][row, :6])
+    # bfloat16 rounds otherwise on another processor.
+    difference = encoded["features"].astype(int) - stored["features"][row, :6]
+    assert np.abs(difference).mean() < 0.5
+
+
+def test_features_are_counted_in_steps_and_clipped() -> None:
+    fitted = representation()
+    encoded = Encoded(
+        np.full((1, DIMENSIONS), DIMENSIONS**-0.5, np.float32),
+        fitted.state_mean[None] + 1000,
+    )
+    [quantised] = fitted.quantise(encoded, count_style([""]))
+
+    assert set((quantised[fitted.content] * fitted.step).round(2)) == {1.02}
+    assert set(np.abs(quantised[fitted.wording])) <= set(range(128))
+    assert np.abs(quantised[fitted.wording]).max() == 127
+
+
+def test_the_parts_follow_each_other() -> None:
+    fitted = representation()
+
+    assert fitted.content.start == 0
+    assert fitted.content.stop == fitted.wording.start
+    assert fitted.wording.stop == fitted.style.start
+    assert fitted.style.stop == fitted.size
+    assert len(fitted.projection.T) >= len(fitted.tones)
+
+
+def test_it_survives_being_saved(tmp_path: Path) -> None:
+    fitted = replace(representation(), tones=(Tone("warmer", "colder"),))
+    fitted.save(tmp_path / "saved.npz")
+    loaded = Representation.load(tmp_path / "saved.npz")
+
+    assert loaded.digest == fitted.digest == representation().digest
+    assert loaded.tones == fitted.tones
+
+
+def test_other_arrays_have_another_digest() -> None:
+    assert replace(representation(), state_mean=representation().state_mean + 1).digest != representation().digest
+
+
+class TestAFileThatCannotBeUsed:
+    def test_is_absent(self, tmp_path: Path) -> None:
+        with pytest.raises(WeightsError, match=r"There is no file .*absent\.npz"):
+            Representation.load(tmp_path / "absent.npz")
+        with pytest.raises(WeightsError, match="There is no file"):
+            load_arrays(tmp_path)
+
+    @pytest.mark.parametrize("damage", [b"", b"not an archive", b"PK\x03\x04"])
+    def test_is_damaged(self, tmp_path: Path, damage: bytes) -> None:
+        path = tmp_path / "damaged.npz"
+        path.write_bytes(damage)
+        with pytest.raises(WeightsError, match="is damaged"):
+            Representation.load(path)
+
+    def test_is_cut_short(self, tmp_path: Path) -> None:
+        whole = REPRESENTATION_FILE.read_bytes()
+        path = tmp_path / "short.npz"
+        path.write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(WeightsError, match="is damaged"):
+            Representation.load(path)
+
+    def test_runs_code_when_it_is_unpickled(self, tmp_path: Path) -> None:
+        path = tmp_path / "pickled.npz"
+        np.savez(path, state_mean=np.array([Tone("a", "b")], dtype=object))
+        with pytest.raises(WeightsError, match="is damaged"):
+            Representation.load(path)
+
+    def test_lacks_an_array(self, tmp_path: Path) -> None:
+        path = tmp_path / "lacking.npz"
+        arrays = dict(load_arrays(REPRESENTATION_FILE))
+        del arrays["style_spread"]
+        np.savez(path, **arrays)
+        with pytest.raises(WeightsError, match="style_spread"):
+            Representation.load(path)
+
+    def test_was_fitted_for_other_style_features(self, tmp_path: Path) -> None:
+        path = tmp_path / "other.npz"
+        np.savez(path, **{**load_arrays(REPRESENTATION_FILE), "style_names": np.array(NAMES[::-1])})
+        with pytest.raises(WeightsError, match="other style features"):
+            Representation.load(path)

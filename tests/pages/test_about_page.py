@@ -1,0 +1,20 @@
+"""The page on data and method."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+
+def test_names_sources_licences_and_the_import_command(
+    bundled_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
+    page = AppTest.from_file(str(Path(__file__).parents[2] / "app.py"), default_timeout=60)
+    page.switch_page("pages/about.py")
+    page.run()
+    assert not page.exception
+    text = " ".join(element.value for element in page.markdown)
+    assert "CC BY\\-NC 4\\.0" in text
+    assert "one LLM under eight style instructions" in text
+    assert "python -m precompute import alpaca-eval" in page.code[0].value

@@ -1,0 +1,172 @@
+"""The leaderboard page's logic, run without a browser."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+APP = str(Path(__file__).parents[2] / "app.py")
+
+
+@pytest.fixture
+def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
+    return AppTest.from_file(APP, default_timeout=60)
+
+
+def table(page: AppTest) -> str:
+    return next(element.body for element in page.get("html") if "data-testid" in element.body)
+
+
+def names(page: AppTest) -> list[str]:
+    """LLMs in the order of the table's rows."""
+    return [part.split('"', 1)[0] for part in table(page).split('data-llm="')[1:]]
+
+
+def parameter(page: AppTest, name: str) -> list[str]:
+    """The values of a parameter in the page's address."""
+    value = page.query_params[name]
+    return value if isinstance(value, list) else [value]
+
+
+def texts(page: AppTest) -> str:
+    return " ".join(
+        str(element.value)
+        for kind in ("subheader", "caption", "markdown", "error", "info")
+        for element in page.get(kind)
+    )
+
+
+def test_opens_on_real_llms_with_the_crowds_ranking(page: AppTest) -> None:
+    page.run()
+    assert not page.exception
+    assert page.selectbox(key="benchmark").value == "alpaca-eval"
+    assert len(names(page)) == 47
+    assert "805 queries" in texts(page)
+    assert parameter(page, "benchmark") == ["alpaca-eval"]
+
+
+def test_typed_criteria_change_the_order_and_go_into_the_link(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    crowd = names(page)
+    page.text_area(key="criteria_text").set_value("Warm and encouraging\nAvoid long-winded items").run()
+    assert names(page)[0] == "lumen"
+    assert names(page) != crowd
+    assert parameter(page, "criterion") == ["Warm and encouraging", "avoid|long-winded items"]
+
+
+def test_a_weight_and_avoid_are_set_by_line(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = "Playful humor"
+    page.run()
+    assert names(page)[0] == "jester"
+    page.toggle(key="avoid:0").set_value(True).run()
+    assert names(page)[-1] == "jester"
+    assert page.text_area(key="criteria_text").value == "Avoid: Playful humor"
+    page.segmented_control(key="weight:0").set_value("Optional").run()
+    assert parameter(page, "criterion") == ["avoid|optional|Playful humor"]
+
+
+def test_ticking_a_category_narrows_the_queries(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    page.checkbox(key="category:Arts & Culture").check().run()
+    assert "42 queries" in texts(page)
+    assert parameter(page, "topic") == ["Arts & Culture"]
+    assert "Arts &amp; Culture</th>" in table(page)
+
+
+def test_unticking_one_topic_of_a_category_keeps_the_others(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["topic"] = "Arts & Culture"
+    page.run()
+    topics = [box for box in page.checkbox if (box.key or "").startswith("topic:Arts & Culture:")]
+    topics[0].uncheck().run()
+    assert "36 queries" in texts(page)
+    assert len(parameter(page, "topic")) == len(topics) - 1
+
+
+def test_select_all_and_clear_all(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    next(button for button in page.button if button.label == "Select all").click().run()
+    assert len(parameter(page, "topic")) == 12
+    assert "522 queries" in texts(page)
+    next(button for button in page.button if button.label == "Clear all").click().run()
+    assert "topic" not in page.query_params
+
+
+def test_search_finds_topics(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    page.text_input(key="topic_search").set_value("poetry").run()
+    found = [box.key for box in page.checkbox]
+    assert found == ["topic:Creative Writing & Literature:Poetry"]
+    page.checkbox(key=found[0]).check().run()
+    assert "6 queries" in texts(page)
+
+
+def test_an_over_long_line_is_refused_and_the_last_ranking_stays(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = "Vivid imagery"
+    page.run()
+    page.text_area(key="criteria_text").set_value("x" * 400).run()
+    assert "has 400 characters" in texts(page)
+    assert names(page)[0] == "fabula"
+
+
+def test_two_hundred_lines_are_ranked(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    page.text_area(key="criteria_text").set_value(
+        "\n".join(f"mentions the number {n}" for n in range(200))
+    ).run()
+    assert not page.exception
+    assert len(parameter(page, "criterion")) == 200
+    assert len(names(page)) == 7
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", "**bold** [link](http://a.b)", "簡潔な回答", ":red[x] $y$"]
+)
+def test_markup_and_other_scripts_in_a_criterion_stay_text(page: AppTest, text: str) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    page.text_area(key="criteria_text").set_value(text).run()
+    assert not page.exception
+    assert text in [element.value for element in page.text]
+    assert "<script>" not in table(page)
+
+
+def test_an_example_is_added_by_a_click(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    next(button for button in page.button if button.label == "Playful humor").click().run()
+    assert page.text_area(key="criteria_text").value == "Playful humor"
+    assert names(page)[0] == "jester"
+
+
+def test_a_link_to_nothing_known_says_so(page: AppTest) -> None:
+    page.query_params["benchmark"] = "no-such"
+    page.query_params["topic"] = "No such topic"
+    page.query_params["crm"] = "no-such"
+    page.run()
+    assert not page.exception
+    assert "There is no benchmark 'no-such'" in texts(page)
+
+
+def test_a_judge_that_needs_texts_says_where_they_are_missing_and_the_last_ranking_stays(
+    page: AppTest,
+) -> None:
+    page.run()
+    page.selectbox(key="judge").set_value("longer").run()
+    assert "are not stored here" in texts(page)
+    assert "python -m precompute import alpaca-eval" in texts(page)
+    assert len(names(page)) == 47
+
+
+def test_dailybench_says_that_its_assistants_are_one_llm(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    assert "one LLM under eight style instructions" in texts(page)
