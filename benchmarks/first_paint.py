@@ -25,7 +25,6 @@ from urllib.request import urlopen
 import typer
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Error as BrowserError
-from playwright.sync_api import TimeoutError as BrowserTimeoutError
 
 from benchmarks._report import Report, duration, machine, size
 from crm.command_line import run
@@ -88,29 +87,27 @@ class Server:
             MeasurementError: It has ended, or does not answer in time.
         """
         deadline = perf_counter() + START_TIMEOUT
-        while perf_counter() < deadline:
-            if self.process.poll() is not None:
-                raise MeasurementError(
-                    f"The app ended with exit code {self.process.returncode}{self.last_words()}"
-                )
+        while perf_counter() < deadline and self.process.poll() is None:
             try:
                 with urlopen(f"{self.address}/_stcore/health", timeout=5):
                     return
             except (URLError, OSError):
                 sleep(_POLL)
-        raise MeasurementError(f"The app did not answer within {START_TIMEOUT:.0f} s{self.last_words()}")
+        raise self.failure(f"The app did not answer within {START_TIMEOUT:.0f} s")
+
+    def failure(self, message: str) -> MeasurementError:
+        """What went wrong, or that the server has ended, and what it last said."""
+        code = self.process.poll()
+        what = message if code is None else f"The app ended with exit code {code}"
+        lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
+        quoted = [line.strip() for line in lines if line.strip()][-_LOG_LINES_QUOTED:]
+        return MeasurementError(f"{what}; it last said: {' / '.join(quoted) or 'nothing'}")
 
     def memory(self) -> int:
         """Resident memory in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
         resident = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(resident.split()[1]) * 1024
-
-    def last_words(self) -> str:
-        """The end of the server's log, to follow a message."""
-        lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
-        quoted = [line.strip() for line in lines if line.strip()][-_LOG_LINES_QUOTED:]
-        return f"; it last said: {' / '.join(quoted)}" if quoted else " and said nothing."
 
 
 @contextmanager
@@ -186,10 +183,9 @@ def _open(browser: Browser, server: Server, link: str) -> float:
         page.goto(f"{server.address}/{link}", timeout=PAINT_TIMEOUT * 1e3)
         page.locator(RANKING_ROWS).first.wait_for(state="visible", timeout=PAINT_TIMEOUT * 1e3)
         return perf_counter() - start
-    except BrowserTimeoutError:
-        raise MeasurementError(
-            f"No ranking was visible within {PAINT_TIMEOUT:.0f} s of opening {link or 'the page'}"
-            f"{server.last_words()}"
+    except BrowserError:
+        raise server.failure(
+            f"No ranking was visible within {PAINT_TIMEOUT:.0f} s of opening “/{link}”"
         ) from None
     finally:
         context.close()

@@ -30,7 +30,9 @@ from crm.representation import MISSING, NAME, Representation, load_arrays, repre
 
 CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
 """Criterion embeddings enter ``u`` scaled to unit spread."""
-_BLOCK_ROWS = 1024
+_BLOCK_CELLS = 400_000
+"""Features widened at a time. OpenBLAS computes a product of up to 460,800 cells in the calling thread;
+above that its threads wait for each other, on busy cores for far longer than the product takes."""
 _REMEMBERED = 2048
 
 
@@ -210,10 +212,14 @@ def project(features: NDArray[np.int8], direction: Floats) -> Floats:
     floating-point numbers.
     """
     rows = features.reshape(-1, features.shape[-1])
+    height = max(1, _BLOCK_CELLS // rows.shape[1])
+    widened = np.empty((min(height, len(rows)), rows.shape[1]), dtype=np.float32)
     product = np.empty(len(rows), dtype=np.float32)
-    for start in range(0, len(rows), _BLOCK_ROWS):
-        block = rows[start : start + _BLOCK_ROWS]
-        np.dot(block.astype(np.float32), direction, out=product[start : start + len(block)])
+    for start in range(0, len(rows), height):
+        block = rows[start : start + height]
+        wide = widened[: len(block)]
+        np.copyto(wide, block)
+        np.dot(wide, direction, out=product[start : start + len(block)])
     return product.reshape(features.shape[:-1])
 
 

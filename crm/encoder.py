@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -117,10 +118,27 @@ class SentenceEncoder:
             ids[row, : len(window)] = torch.tensor(window)
             mask[row, : len(window)] = 1
         autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=reduced and _computes_bfloat16())
-        with self._lock, torch.inference_mode(), autocast:
+        with self._lock, _threads(None if reduced else 1), torch.inference_mode(), autocast:
             states = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
         weights = mask.unsqueeze(-1)
         return [(states[layer].float() * weights).sum(dim=1).numpy() for layer in (STATE_LAYER, -1)]
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """Let PyTorch compute on so many threads; None leaves its own choice.
+
+    A short text is read in 8 ms on one thread. On two, these wait for each other, and when the cores are
+    busy with something else for up to half a second.
+    """
+    import torch  # noqa: PLC0415
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(before if count is None else count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _computes_bfloat16() -> bool:

@@ -1,4 +1,4 @@
-"""Win rates, rankings and how they compare: pure functions on arrays, without Streamlit or a database.
+"""Win rates, rankings and how they compare: pure functions on arrays, without Streamlit.
 
 Where to look:
 
@@ -8,5 +8,9 @@ Where to look:
 - ``correlation``: Kendall, NDCG, RBO, weighted τ and Spearman between two rankings
 - ``interpretation``: one plain sentence on such a comparison
 - ``export``: rankings to CSV and JSON, and CSV back to ranks
+- ``view``: what a person chose, as a value that a link carries; ``selection``: which queries that means
+- ``service``: from a view to a leaderboard, the only place that joins this with ``db`` and ``crm``;
+  ``contest``: a stored benchmark as a judge sees it; ``recent``: results kept in memory
+- ``drilldown``: behind one LLM's rank; ``charts``, ``table_html``: drawn for a page
 - ``errors``: everything that can go wrong, by name
 """

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from leaderboard.drilldown import CriterionVerdict, PairReport, QueryScore, Topi
 from leaderboard.errors import UnknownLLMError, UnknownQueryError
 from leaderboard.interpretation import interpret
 from leaderboard.ranking import Ranking, rank_changes, rank_llms
+from leaderboard.recent import Recent
 from leaderboard.selection import selected_queries
 from leaderboard.view import View
 
@@ -76,9 +76,9 @@ class Service:
     def __init__(self, database: Database) -> None:
         """Serve the benchmarks of an open database."""
         self.database = database
-        self._contests: OrderedDict[str, StoredContest] = OrderedDict()
-        self._matrices: OrderedDict[tuple[str, ...], NDArray[np.float32]] = OrderedDict()
-        self._lock = Lock()
+        self._contests: Recent[StoredContest] = Recent(_CONTESTS_KEPT)
+        self._matrices: Recent[NDArray[np.float32]] = Recent(_MATRICES_KEPT)
+        self._defaults: Recent[Ranking] = Recent(_MATRICES_KEPT)
 
     @classmethod
     def open(cls, url: str | None = None) -> Service:
@@ -93,15 +93,10 @@ class Service:
     def contest(self, slug: str) -> StoredContest:
         """A benchmark, kept in memory until it changes."""
         with self.database.session() as session:
-            record = benchmarks.get_benchmark(session, slug)
-        with self._lock:
-            kept = self._contests.get(slug)
-            if kept is None or kept.record.updated_at != record.updated_at:
-                self._contests[slug] = kept = StoredContest(self.database, record)
-            self._contests.move_to_end(slug)
-            while len(self._contests) > _CONTESTS_KEPT:
-                self._contests.popitem(last=False)
-        return kept
+            changed = benchmarks.updated_at(session, slug)
+            return self._contests.get(
+                (slug, changed), lambda: StoredContest(self.database, benchmarks.get_benchmark(session, slug))
+            )
 
     def leaderboard(self, view: View) -> Leaderboard:
         """Rank the LLMs for a view.
@@ -114,7 +109,7 @@ class Service:
         contest = self.contest(view.benchmark)
         crm = registry.get_crm(view.crm)
         selected = _selected(contest.record, view)
-        default = self._rank(contest, crm, CriteriaSet(), selected, soft=view.soft)
+        default = self._default(contest, crm, view, selected)
         ranking = (
             self._rank(contest, crm, view.criteria, selected, soft=view.soft) if view.criteria else default
         )
@@ -137,17 +132,10 @@ class Service:
         Matrices of judges that read texts are stored and never computed twice; a judge that reads
         representations is quicker than the database, so its matrices are only kept in memory.
         """
-        slug = contest.record.info.slug
-        memory_key = (slug, str(contest.record.updated_at), crm.name, crm.version, criteria.key)
-        with self._lock:
-            kept = self._matrices.get(memory_key)
-        if kept is None:
-            kept = self._stored_matrix(contest, crm, criteria)
-            with self._lock:
-                self._matrices[memory_key] = kept
-                while len(self._matrices) > _MATRICES_KEPT:
-                    self._matrices.popitem(last=False)
-        return kept
+        return self._matrices.get(
+            (*_identity(contest), crm.name, crm.version, criteria.key),
+            lambda: self._stored_matrix(contest, crm, criteria),
+        )
 
     def topic_scores(self, view: View, llm: str) -> list[TopicScore]:
         """The LLM's win rate by topic over the view's queries, best first."""
@@ -230,6 +218,13 @@ class Service:
         row: NDArray[np.float32] = matrix[contest.llms.index(llm)]
         return row
 
+    def _default(self, contest: StoredContest, crm: CRM, view: View, selected: NDArray[np.bool_]) -> Ranking:
+        """The ranking under ∅, kept from view to view of the same topics."""
+        return self._defaults.get(
+            (*_identity(contest), crm.name, crm.version, view.soft, selected.tobytes()),
+            lambda: self._rank(contest, crm, CriteriaSet(), selected, soft=view.soft),
+        )
+
     def _rank(
         self,
         contest: StoredContest,
@@ -264,6 +259,11 @@ class Service:
             scores.put_scores(session, slug, key, [criterion.to_json() for criterion in criteria], rows)
             scores.prune_scores(session, _CRITERIA_SETS_STORED)
         return matrix
+
+
+def _identity(contest: StoredContest) -> tuple[str, datetime]:
+    """What changes whenever the benchmark does."""
+    return contest.record.info.slug, contest.record.updated_at
 
 
 def _filled(contest: StoredContest, crm: CRM, criteria: CriteriaSet) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.errors import CriterionError
-from pages._session import change_view
+from pages._session import change_view, show
 
 EXAMPLES = (
     "Concise and easy to read",
@@ -64,8 +64,8 @@ def _row(index: int, criterion: Criterion) -> None:
     text, weight, avoid = st.columns([0.5, 0.34, 0.16], vertical_alignment="center")
     text.text(criterion.text)
     weight_key, avoid_key = f"weight:{index}", f"avoid:{index}"
-    st.session_state[weight_key] = criterion.weight.value
-    st.session_state[avoid_key] = criterion.polarity is Polarity.AVOID
+    show(weight_key, criterion.weight.value)
+    show(avoid_key, criterion.polarity is Polarity.AVOID)
     weight.segmented_control(
         f"Weight of criterion {index + 1}",
         [choice.value for choice in Weight],

@@ -57,6 +57,16 @@ def change_view(**changes: Any) -> None:
     st.session_state.view = replace(st.session_state.view, **changes)
 
 
+def show(key: str, value: Any) -> None:
+    """Let the widget of this key show the view's value.
+
+    A value that it shows already is not set again: setting pushes it to the browser, over a click that
+    may be on its way from there.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+
+
 def write_link(extra: dict[str, str] | None = None) -> None:
     """Put the view, and what else the page shows, into the address bar."""
     parameters = as_parameters(st.session_state.view, extra)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from db import BenchmarkRecord, CategoryRecord
-from pages._session import change_view, plain
+from pages._session import change_view, plain, show
 
 
 def choose_topics(record: BenchmarkRecord, chosen: tuple[str, ...]) -> None:
@@ -32,11 +32,11 @@ def _category(category: CategoryRecord, chosen: tuple[str, ...]) -> None:
     ticked = [topic for topic in topics if category.name in chosen or topic in chosen]
     whole = len(ticked) == len(topics)
     key = f"category:{category.name}"
-    st.session_state[key] = whole
+    show(key, whole)
     part = f" ({len(ticked)} of {len(topics)} topics)" if ticked and not whole else ""
     row = st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall")
     row.checkbox(
-        f"{plain(category.name)}{part} :gray[{category.n_queries}]",
+        f"{plain(category.name)}{part} · {category.n_queries}",
         key=key,
         on_change=_tick,
         args=(category.name, topics, key),
@@ -51,10 +51,8 @@ def _category(category: CategoryRecord, chosen: tuple[str, ...]) -> None:
 
 def _topic(category: CategoryRecord, topic: str, n_queries: int, ticked: list[str]) -> None:
     key = f"topic:{category.name}:{topic}"
-    st.session_state[key] = topic in ticked
-    st.checkbox(
-        f"{plain(topic)} :gray[{n_queries}]", key=key, on_change=_tick_topic, args=(category, topic, key)
-    )
+    show(key, topic in ticked)
+    st.checkbox(f"{plain(topic)} · {n_queries}", key=key, on_change=_tick_topic, args=(category, topic, key))
 
 
 def _found_topics(record: BenchmarkRecord, chosen: tuple[str, ...], searched: str) -> None:

@@ -12,7 +12,7 @@ from leaderboard.service import Leaderboard
 from leaderboard.table_html import ranking_table
 from leaderboard.view import View
 from pages._criteria import edit_criteria
-from pages._session import MENDABLE, change_view, current_view, palette, plain, service, write_link
+from pages._session import MENDABLE, change_view, current_view, palette, plain, service, show, write_link
 from pages._topics import choose_topics
 
 
@@ -28,7 +28,8 @@ def main() -> None:
     st.markdown(
         "Say what you like in an answer, pick the topics you care about, and see the LLMs ranked **for you**."
     )
-    edit_criteria(st.session_state.view.criteria)
+    with st.container():  # keeps what follows in its place, however many rows there are
+        edit_criteria(st.session_state.view.criteria)
     leaderboard = _leaderboard(st.session_state.view)
     if leaderboard is not None:
         _show(leaderboard)
@@ -42,7 +43,7 @@ def _choose_benchmark(view: View) -> None:
     if view.benchmark not in slugs:
         st.error(f"There is no benchmark {view.benchmark!r} here; {titles[slugs[0]]} is shown instead.")
         change_view(benchmark=slugs[0], topics=())
-    st.session_state.benchmark = st.session_state.view.benchmark
+    show("benchmark", st.session_state.view.benchmark)
     st.selectbox(
         "Benchmark",
         slugs,
@@ -64,7 +65,7 @@ def _guarded_topics(view: View) -> None:
 
 def _choose_judge(view: View) -> None:
     with st.expander("Judge and scoring"):
-        st.session_state.judge = view.crm if view.crm in registry.crm_names() else registry.DEFAULT
+        show("judge", view.crm if view.crm in registry.crm_names() else registry.DEFAULT)
         st.selectbox(
             "Judge",
             registry.crm_names(),
@@ -72,7 +73,7 @@ def _choose_judge(view: View) -> None:
             on_change=lambda: change_view(crm=st.session_state.judge),
             help="“embedded” is the trained judge; “longer” and “cosine” are references that it must beat.",
         )
-        st.session_state.soft = view.soft
+        show("soft", view.soft)
         st.toggle(
             "Soft scores",
             key="soft",
@@ -97,12 +98,15 @@ def _leaderboard(view: View) -> Leaderboard | None:
 
 
 def _show(leaderboard: Leaderboard) -> None:
-    if leaderboard.view.criteria:
-        st.subheader(leaderboard.summary, anchor=False)
-    else:
-        st.subheader("The crowd’s ranking", anchor=False)
-        st.markdown("This is what people prefer on average. Type what *you* like above, or click an example.")
-    _describe(leaderboard)
+    with st.container():
+        if leaderboard.view.criteria:
+            st.subheader(leaderboard.summary, anchor=False)
+        else:
+            st.subheader("The crowd’s ranking", anchor=False)
+            st.markdown(
+                "This is what people prefer on average. Type what *you* like above, or click an example."
+            )
+        _describe(leaderboard)
     names = ["Ranking", "Chart"] + (["You and the crowd"] if leaderboard.view.criteria else [])
     tabs = st.tabs(names)
     with tabs[0]:

@@ -8,10 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from crm.criteria import CriteriaSet
+from db import LLMRecord
 from db.engine import URL_VARIABLE
-from leaderboard.service import Service
+from db.repositories import contents, texts
+from leaderboard.service import Leaderboard, Service
+from leaderboard.view import View
+from tests.db import samples
 
 CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
+LONG = "a long answer " * 9
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -37,6 +43,24 @@ def own_service(bundled_file: Path, tmp_path: Path) -> Iterator[Service]:
     opened = Service.open(f"sqlite:///{shutil.copy(bundled_file, tmp_path / 'usl.sqlite3')}")
     yield opened
     opened.database.close()
+
+
+@pytest.fixture
+def oddly_named(own_service: Service) -> Leaderboard:
+    """LLMs of odd names and titles on two queries, to which the last of them has no response."""
+    titles = {
+        "<img src=x onerror=alert(1)>": "<b>Zed</b> & [bold]sons[/bold]",
+        '"><i>quoted': "%{y} [/] " + "of a very long title " * 3,
+        "silent": "%{y} [/] " + "of a very long title " * 3 + "too",
+    }
+    answers = ({"q1": LONG, "q2": LONG}, {"q1": LONG, "q2": "a"}, {"q3": LONG})
+    with own_service.database.session() as session:
+        samples.store(session)
+        contents.upsert_llms(session, samples.SLUG, [LLMRecord(*names) for names in titles.items()])
+        for name, responses in zip(titles, answers, strict=True):
+            texts.set_responses(session, samples.SLUG, name, responses)
+    view = View(samples.SLUG, ("Cooking", "Mail"), CriteriaSet.of(["long"]), crm="longer")
+    return own_service.leaderboard(view)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The benchmarks themselves: list, get, create or change, choose the baseline, delete."""
 
 from dataclasses import asdict
+from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, delete, exists, func, select, update
 from sqlalchemy.orm import Session
@@ -78,6 +79,16 @@ def get_benchmark(session: Session, slug: str) -> BenchmarkRecord:
         has_texts=has_texts,
         updated_at=updated_at,
     )
+
+
+def updated_at(session: Session, slug: str) -> datetime:
+    """Returns when (UTC) the benchmark's contents last changed; much cheaper than the whole record.
+
+    Raises:
+        BenchmarkNotFoundError: no benchmark has this slug.
+    """
+    benchmark = _lookup.benchmark_id(session, slug)
+    return session.execute(select(Benchmark.updated_at).where(Benchmark.id == benchmark)).scalar_one()
 
 
 def upsert_benchmark(session: Session, info: BenchmarkInfo) -> None:

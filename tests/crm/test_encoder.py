@@ -35,7 +35,7 @@ def test_bulk_hardly_differs_from_full_precision() -> None:
 
 
 def test_a_text_is_embedded_alike_alone_and_in_any_company() -> None:
-    texts = [*SENTENCES, LONG, *(f"filler {'word ' * number}" for number in range(40))]
+    texts = [*SENTENCES, LONG, *(f"filler {'word ' * number}" for number in range(12))]
     together = sentence_encoder().encode(texts)
     reversed_order = sentence_encoder().encode(texts[::-1])
 
@@ -77,9 +77,9 @@ def test_no_texts_give_no_rows() -> None:
 
 def test_progress_ends_with_all_texts() -> None:
     told: list[tuple[int, int]] = []
-    sentence_encoder().encode([LONG] * 9, progress=lambda done, total: told.append((done, total)))
+    sentence_encoder().encode([*SENTENCES] * 40, progress=lambda done, total: told.append((done, total)))
 
-    assert told[-1] == (9, 9)
+    assert told[-1] == (200, 200)
     assert told == sorted(told)
 
 

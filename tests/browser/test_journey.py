@@ -1,0 +1,129 @@
+"""What a new user does, in a real Chromium."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote_plus
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+pytestmark = pytest.mark.browser
+expect.set_options(timeout=30_000)
+
+SIZES = {"desktop": {"width": 1400, "height": 1000}, "phone": {"width": 390, "height": 844}}
+TABLE = 'table[data-testid="ranking"]'
+
+
+@pytest.fixture(params=SIZES)
+def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport=SIZES[request.param], accept_downloads=True)
+    context.set_default_timeout(30_000)
+    yield context
+    context.close()
+
+
+def settle(page: Page) -> None:
+    """Wait until the page's script has run to its end."""
+    page.locator("[data-test-script-state=notRunning]").wait_for()
+
+
+def llms(page: Page) -> list[str]:
+    return page.locator(f"{TABLE} tbody tr").evaluate_all("rows => rows.map(row => row.dataset.llm)")
+
+
+def scores(page: Page) -> list[str]:
+    return page.locator(f"{TABLE} tbody tr").evaluate_all("rows => rows.map(row => row.cells[3].textContent)")
+
+
+def open_sidebar(page: Page) -> None:
+    opener = page.get_by_test_id("stExpandSidebarButton")
+    if opener.count() and opener.is_visible():
+        opener.click()
+
+
+def close_sidebar(page: Page) -> None:
+    if page.viewport_size == SIZES["phone"]:
+        page.get_by_test_id("stSidebar").hover()
+        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+
+
+def test_from_the_first_look_to_a_shared_link(
+    context: BrowserContext, browser: Browser, app_url: str, tmp_path: Path
+) -> None:
+    page = context.new_page()
+    page.goto(app_url)
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(47)
+    settle(page)
+    crowd = llms(page)
+
+    # Choose topics.
+    open_sidebar(page)
+    for topic in ("Arts & Culture", "Humor & Entertainment"):
+        page.get_by_test_id("stSidebar").get_by_text(topic).click()
+        page.wait_for_url(lambda url, topic=topic: topic in unquote_plus(url))
+        settle(page)
+    close_sidebar(page)
+    expect(page.get_by_text("89 queries")).to_be_visible()
+
+    # Type criteria and see the order change.
+    box = page.get_by_label("What do you like in an answer?")
+    box.fill("Concise and direct\nAvoid long-winded items")
+    page.get_by_role("button", name="Rank LLMs for me").click()
+    expect(page.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
+    settle(page)
+    own = llms(page)
+    assert own != crowd
+    assert own.index("gpt-3.5-turbo-1106") < own.index("gpt4_1106_preview_verbose")
+
+    # Download the CSV and compare it with the table.
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download CSV").click()
+    saved = tmp_path / "ranking.csv"
+    download.value.save_as(saved)
+    with saved.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [row["llm"] for row in rows] == own
+    shown = [float(score) / 100 for score in scores(page)]
+    assert [float(row["win_rate"]) for row in rows] == pytest.approx(shown, abs=0.0006)
+    assert list(rows[0])[6:] == ["Humor & Entertainment", "Arts & Culture"]
+
+    # Open the link in another browser context and see the same.
+    other = browser.new_context(viewport=page.viewport_size)
+    second = other.new_page()
+    second.goto(page.url)
+    expect(second.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
+    settle(second)
+    assert llms(second) == own
+    assert scores(second) == scores(page)
+    expect(second.get_by_label("What do you like in an answer?")).to_have_value(
+        "Concise and direct\nAvoid: long-winded items"
+    )
+    other.close()
+
+
+def test_into_an_llm_and_back(context: BrowserContext, app_url: str) -> None:
+    page = context.new_page()
+    page.goto(f"{app_url}?benchmark=dailybench&criterion=Concise+and+direct")
+    page.locator(f"{TABLE} tbody tr[data-llm=brevia] a").click()
+    expect(page.get_by_role("heading", name="brevia")).to_be_visible()
+    page.get_by_role("button", name="%").first.click()
+    expect(page.get_by_text("that brevia (extremely concise) is preferred")).to_be_visible()
+    expect(page.get_by_text("shorter by").first).to_be_visible()
+    assert "query=" in page.url
+    page.get_by_text("Back to the leaderboard").click()
+    expect(page.locator(f"{TABLE} tbody tr").first).to_be_visible()
+    assert llms(page)[0] == "brevia"
+    assert "criterion=Concise" in page.url
+
+
+def test_markup_in_a_criterion_runs_nowhere(context: BrowserContext, app_url: str) -> None:
+    page = context.new_page()
+    said: list[str] = []
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.goto(f"{app_url}?benchmark=dailybench&criterion=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+    expect(page.locator(f"{TABLE} tbody tr").first).to_be_visible()
+    expect(page.get_by_text("<img src=x onerror=alert(1)>").first).to_be_visible()
+    page.locator(f"{TABLE} tbody tr a").first.click()
+    expect(page.get_by_text("Judged by: <img src=x onerror=alert(1)>")).to_be_visible()
+    assert not said

@@ -1,0 +1,162 @@
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from crm.criteria import CriteriaSet, Polarity
+from crm.embedded import EmbeddedCRM
+from crm.encoder import DIMENSIONS
+from crm.protocol import Pair, Question
+from crm.representation import Tone, representation
+from crm.style import NAMES
+from crm.training.embedded import Options, TrainingSet, fit_members, training_set
+from crm.training.general import fit_general
+from crm.training.preferences import AnnotatedPair
+from crm.training.representation import COMPONENTS, fit_representation
+from crm.training.tones import ToneContrast, read_tone_contrasts, tone_pairs
+
+TINY = Options(members=2, epochs=12, batch_pairs=16, hidden=32, rank=16, dropout=0.1, weight_decay=0.01, seed=5)
+TWO_TONES = [
+    ToneContrast(
+        Tone("warmer", "colder"), (), (), (("My dear, how lovely!", "Good."), ("Sweet friend!", "Hello."))
+    ),
+    ToneContrast(
+        Tone("ruder", "politer"), (), (), (("Shut up.", "Please be quiet."), ("Give it.", "May I have it?"))
+    ),
+]
+SUBJECTS = ("soup", "bread", "roses", "trains", "taxes", "stars", "chess", "rain", "shoes", "maps")
+
+
+def synthetic_pairs(count: int) -> list[AnnotatedPair]:
+    """A numbered and a plain telling of the same; who wants steps prefers the first, who hates lists the second."""
+    pairs = []
+    for number in range(count):
+        subject, times = SUBJECTS[number % len(SUBJECTS)], 2 + number // len(SUBJECTS)
+        steps = "\n".join(f"{step}. Look at the {subject}." for step in range(1, times + 1))
+        plain = " and then ".join([f"look at the {subject}"] * times) + "."
+        sides = (steps, plain) if number % 2 else (plain, steps)
+        wishes = [CriteriaSet.of(["numbered steps"]), CriteriaSet.of(["plain running text"], ["numbered steps"])]
+        for_first, for_second = wishes if number % 2 else wishes[::-1]
+        pairs.append(AnnotatedPair(Pair("", *sides), for_first, for_second, (), (), "train", subject))
+    return pairs
+
+
+@pytest.fixture(scope="module")
+def tiny_set() -> TrainingSet:
+    return training_set(synthetic_pairs(60), representation())
+
+
+class TestTones:
+    def test_every_tone_has_what_its_pairs_draw_from(self) -> None:
+        for contrast in read_tone_contrasts():
+            assert len(set(contrast.wishes)) == len(contrast.wishes) >= 3
+            assert len(set(contrast.opposite)) == len(contrast.opposite) >= 2
+            assert all(toned != plain for toned, plain in contrast.pairs)
+            assert contrast.tone.more != contrast.tone.less
+
+    def test_the_bundled_representation_has_the_tones_of_the_file(self) -> None:
+        assert representation().tones == tuple(contrast.tone for contrast in read_tone_contrasts())
+
+    def test_the_seed_decides_the_pairs(self) -> None:
+        contrasts = read_tone_contrasts()
+
+        assert tone_pairs(contrasts, 1) == tone_pairs(contrasts, 1)
+        assert tone_pairs(contrasts, 1) != tone_pairs(contrasts, 2)
+
+    def test_every_passage_is_used_as_often_as_asked(self) -> None:
+        contrast = ToneContrast(Tone("more", "less"), ("a", "b", "c"), ("x", "y"), (("toned", "plain"),))
+        drawn = tone_pairs([contrast], 0, repeats=3)
+
+        assert len(drawn) == 3
+        for item in drawn:
+            assert item.pair == Pair("", "toned", "plain")
+            assert {wish.text for wish in item.criteria_a} == {"a", "b", "c"}
+            assert {wish.text for wish in item.criteria_b} == {"x", "y"}
+            [for_toned], [for_plain] = item.extra_a, item.extra_b
+            assert for_toned.text in contrast.opposite
+            assert for_plain.text in contrast.wishes
+            assert {for_toned.polarity, for_plain.polarity} == {Polarity.AVOID}
+
+
+class TestTrainingSet:
+    def test_has_every_judged_criterion_with_its_side(self, tiny_set: TrainingSet) -> None:
+        assert tiny_set.difference.shape == (60, representation().size)
+        assert tiny_set.embedding.shape == (2, DIMENSIONS)
+        assert tiny_set.list_sign.tolist() == [1, -1] * 60
+        # The first pair: its plain A is wanted by “plain running text” and “avoid numbered steps”, not by “numbered steps”.
+        assert tiny_set.pair[:4].tolist() == [0, 0, 0, 1]
+        assert tiny_set.sign[:3].tolist() == [1, -1, -1]
+        assert tiny_set.criterion[:3].tolist() == [0, 1, 1]
+        assert tiny_set.list_index[:4].tolist() == [0, 0, 1, 2]
+
+    def test_single_criteria_stand_in_no_list(self) -> None:
+        contrast = ToneContrast(Tone("more", "less"), ("a", "b", "c"), ("x", "y"), (("Ha!", "Well."),))
+        data = training_set(tone_pairs([contrast], 0, repeats=1), representation())
+
+        assert data.list_index.tolist() == [0, 0, 0, -1, 1, 1, -1]
+        assert data.sign.tolist() == [1, 1, 1, -1, -1, -1, 1]
+
+
+class TestFitting:
+    def test_it_learns_the_rule_and_applies_it_to_another_matter(self, tiny_set: TrainingSet) -> None:
+        told: list[int] = []
+        members = fit_members(tiny_set, representation(), TINY, lambda member, loss: told.append(member))
+        fitted = EmbeddedCRM(members, np.zeros(representation().size, np.float32), representation())
+        steps, plain = "1. Feed the cat.\n2. Brush the cat.\n3. Rest.", "Feed the cat and brush it, then rest."
+
+        def prob(criteria: CriteriaSet) -> float:
+            return fitted.judge([Question(criteria, Pair("", steps, plain))])[0].prob_a
+
+        assert told == [1, 2]
+        assert prob(CriteriaSet.of(["numbered steps"])) > 0.7
+        assert prob(CriteriaSet.of([], ["numbered steps"])) < 0.3
+        assert prob(CriteriaSet.of(["plain running text"])) < 0.3
+
+    def test_the_same_seed_gives_the_same_weights(self, tiny_set: TrainingSet) -> None:
+        one, same = (fit_members(tiny_set, representation(), TINY) for _ in range(2))
+
+        for first, second in zip(one, same, strict=True):
+            for field in fields(first):
+                np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
+        assert not np.array_equal(one[0].feature_weight, one[1].feature_weight)
+
+
+def test_the_default_direction_is_recovered() -> None:
+    generator = np.random.default_rng(0)
+    truth = generator.normal(size=20).astype(np.float32)
+    difference = generator.normal(size=(2000, 20)).astype(np.float32)
+    fitted = fit_general(difference, expit(difference @ truth).astype(np.float32))
+
+    assert fitted.dtype == np.float32
+    assert fitted @ truth / np.linalg.norm(fitted) / np.linalg.norm(truth) > 0.999
+    assert 0.8 < np.linalg.norm(fitted) / np.linalg.norm(truth) <= 1
+    stricter = fit_general(difference, expit(difference @ truth).astype(np.float32), penalty=1)
+    assert np.linalg.norm(stricter) < np.linalg.norm(fitted) / 2
+
+
+def test_a_fitted_representation_has_axes_of_unit_spread() -> None:
+    generator = np.random.default_rng(0)
+    states = (generator.normal(size=(600, DIMENSIONS)) * generator.uniform(0.1, 2, DIMENSIONS) + 3).astype(np.float32)
+    counts = generator.poisson(3, size=(600, len(NAMES))).astype(np.float32)
+    fitted = fit_representation(states, counts, TWO_TONES)
+
+    assert fitted.projection.shape == (DIMENSIONS, COMPONENTS + 2)
+    assert fitted.size == DIMENSIONS + COMPONENTS + 2 + len(NAMES)
+    assert fitted.tones == tuple(contrast.tone for contrast in TWO_TONES)
+    wording = (states - fitted.state_mean) @ fitted.projection
+    np.testing.assert_allclose(wording.mean(axis=0), 0, atol=1e-3)
+    np.testing.assert_allclose(wording.std(axis=0), 1, atol=1e-2)
+    # The main axes are what the tones leave.
+    np.testing.assert_allclose(np.corrcoef(wording.T)[:-2, -2:], 0, atol=1e-2)
+    # A tone's own passages differ along its direction more than along the other's.
+    along = np.array([contrast.direction() @ fitted.projection[:, -2:] for contrast in TWO_TONES])
+    assert (np.diag(along) > 0).all()
+    assert (fitted.style_spread > 0).all()
+
+
+def test_a_style_feature_that_never_varies_does_not_divide_by_zero() -> None:
+    states = np.random.default_rng(0).normal(size=(600, DIMENSIONS)).astype(np.float32)
+    fitted = fit_representation(states, np.zeros((600, len(NAMES)), np.float32), [TWO_TONES[0]])
+
+    assert (fitted.style_spread > 0).all()

@@ -1,0 +1,199 @@
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crm.criteria import CriteriaSet
+from db.engine import URL_VARIABLE
+from leaderboard.__main__ import main
+from leaderboard.service import Leaderboard, Service
+from leaderboard.view import View
+from tests.conftest import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = Path(__file__).parent / "golden"
+HEADER = ["rank", "llm", "win_rate", "ci_low", "ci_high", "n_queries"]
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+class TestRank:
+    def test_csv_has_the_promised_columns_and_the_numbers_of_the_page(self, run_main: Run, service: Service) -> None:
+        code, out, err = run_main(
+            main, "rank", "--benchmark", "dailybench", "--criterion", "concise and direct", "--avoid", "slang",
+            "--topic", "Puzzles & Logic", "--topic", "Short fiction", "--format", "csv",
+        )
+        view = View(
+            "dailybench", ("Puzzles & Logic", "Short fiction"), CriteriaSet.of(["concise and direct"], ["slang"])
+        )
+        ranking = service.leaderboard(view).ranking
+        rows = rows_of(out)
+
+        assert (code, err) == (0, "")
+        assert list(rows[0]) == [*HEADER, "Creative Writing & Literature", "Puzzles & Logic"]
+        assert [row["llm"] for row in rows] == list(ranking.llms)
+        assert [int(row["rank"]) for row in rows] == ranking.rank.tolist()
+        assert {row["n_queries"] for row in rows} == {"36"}
+        for column, values in (("win_rate", ranking.win_rate), ("ci_low", ranking.ci_low), ("ci_high", ranking.ci_high)):
+            assert [row[column] for row in rows] == [f"{value:.4f}" for value in values]
+
+    def test_without_topics_every_category_has_a_column(self, run_main: Run, service: Service) -> None:
+        rows = rows_of(run_main(main, "rank", "--benchmark", "dailybench", "--format", "csv")[1])
+
+        assert list(rows[0]) == HEADER + list(service.contest("dailybench").category_names)
+        assert len(rows) == 7
+
+    def test_the_default_benchmark_is_that_of_real_llms(self, run_main: Run) -> None:
+        rows = rows_of(run_main(main, "rank", "--format", "csv")[1])
+
+        assert len(rows) == 47
+        assert {row["llm"]: row["n_queries"] for row in rows}["llama-2-70b-chat-hf"] == "804"
+
+    def test_json_says_the_same(self, run_main: Run) -> None:
+        arguments = ("rank", "--benchmark", "dailybench", "--criterion", "warm", "--soft", "--format")
+        as_json = json.loads(run_main(main, *arguments, "json")[1])
+        as_csv = rows_of(run_main(main, *arguments, "csv")[1])
+
+        assert [row["llm"] for row in as_json] == [row["llm"] for row in as_csv]
+        for one, other in zip(as_json, as_csv, strict=True):
+            assert one["win_rate"] == float(other["win_rate"])
+            assert one["categories"]["Puzzles & Logic"] == float(other["Puzzles & Logic"])
+
+    def test_the_table_is_for_people(self, run_main: Run) -> None:
+        code, out, err = run_main(main, "rank", "--benchmark", "dailybench", "--criterion", "concise and direct")
+        heading, first, *_ = out.splitlines()
+
+        assert (code, err) == (0, "")
+        assert heading.split()[:3] == ["rank", "±", "LLM"]
+        assert "brevia (extremely concise)" in first
+        assert "%" in first
+        assert "522 queries, 7 LLMs against atlas, judged by embedded." in out
+        assert "Your ranking" in out.splitlines()[-1]
+
+    def test_names_are_printed_as_they_are(
+        self, run_main: Run, oddly_named: Leaderboard, own_service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(URL_VARIABLE, own_service.database.engine.url.render_as_string(hide_password=False))
+        arguments = ("rank", "--benchmark", "tiny", "--crm", "longer", "--topic", "Cooking", "--topic", "Mail")
+        code, out, err = run_main(main, *arguments)
+
+        assert (code, err) == (0, "")
+        assert "<b>Zed</b> & [bold]sons[/bold]" in out
+        assert "%{y} [/] of a" in out
+        [silent] = [line for line in out.splitlines() if line.endswith("–") or "too" in line]
+        assert "nan" not in silent
+        assert not silent.strip().startswith("0")
+        rows = rows_of(run_main(main, *arguments, "--format", "csv")[1])
+        assert {row["llm"] for row in rows} == set(oddly_named.ranking.llms)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--benchmark", "absent"], "There is no benchmark 'absent'; known are 'alpaca-eval', 'dailybench'."),
+            (["--topic", "Short fictions", "--benchmark", "dailybench"], "did you mean 'Short fiction'?"),
+            (["--criterion", "x" * 301], "has 301 characters"),
+            (["--criterion", " "], "A criterion is empty"),
+            (["--avoid", "x" * 301], "has 301 characters"),
+            (["--avoid", ""], "A criterion is empty"),
+            (["--crm", "oracle"], "There is no CRM named 'oracle': choose one of embedded"),
+            (["--crm", "longer"], "python -m precompute import alpaca-eval"),
+            (["--format", "xml"], "'xml'"),
+            (["--nonsense"], "--nonsense"),
+        ],
+    )
+    def test_bad_input_is_one_line(self, run_main: Run, arguments: list[str], message: str) -> None:
+        refused(run_main(main, "rank", *arguments), message)
+
+    def test_too_many_criteria_are_one_line(self, run_main: Run) -> None:
+        wishes = [word for number in range(201) for word in ("--criterion", f"wish {number}")]
+        refused(run_main(main, "rank", *wishes), "There are 201 criteria")
+
+    def test_a_database_that_cannot_be_opened_is_one_line(
+        self, run_main: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        (tmp_path / "file").write_text("no database at all, but a text of some length" * 50)
+        for url in ("nonsense", f"sqlite:///{tmp_path / 'file'}", f"sqlite:///{tmp_path / 'file' / 'below'}"):
+            monkeypatch.setenv(URL_VARIABLE, url)
+            refused(run_main(main, "rank"), "database")
+
+
+class TestCorrelate:
+    @pytest.mark.parametrize(
+        ("downstream", "published"),
+        [
+            ("best_of_n", {"ndcg": 0.9180, "rbo": 0.5732, "weighted_tau": 0.3409, "spearman": 0.2571}),
+            ("ppo", {"ndcg": 0.9265, "rbo": 0.5732, "weighted_tau": 0.4793, "spearman": 0.3714}),
+        ],
+    )
+    def test_json_has_the_numbers_of_personalized_rewardbench(
+        self, run_main: Run, downstream: str, published: dict[str, float]
+    ) -> None:
+        accuracy, other = (GOLDEN / f"personalized_rewardbench_{name}.csv" for name in ("accuracy", downstream))
+        code, out, err = run_main(main, "correlate", accuracy, other, "--format", "json")
+        found = json.loads(out)
+
+        assert (code, err) == (0, "")
+        assert {name: round(found[name], 4) for name in published} == published
+        assert found["n"] == 6
+
+    def test_the_table_has_the_tau_of_usl(self, run_main: Run) -> None:
+        first, second, default = (GOLDEN / f"usl_table4_{name}.csv" for name in ("c1", "c2", "default"))
+
+        code, out, err = run_main(main, "correlate", first, default)
+        assert (code, err) == (0, "")
+        assert "Kendall τ-b" in out
+        assert " 0.43" in out
+        assert "-0.83" in run_main(main, "correlate", first, second)[1]
+
+    def test_a_ranking_agrees_with_itself(self, run_main: Run, tmp_path: Path) -> None:
+        path = tmp_path / "ranking.csv"
+        path.write_text(run_main(main, "rank", "--benchmark", "dailybench", "--format", "csv")[1])
+        found = json.loads(run_main(main, "correlate", path, path, "--format", "json")[1])
+
+        assert (found["tau"], found["n"]) == (pytest.approx(1), 7)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("rank,llm\nfirst,a\n", "Row 2 has the rank “first”"),
+            ("llm\na\n", "no column “rank”"),
+            ("rank,llm\n1,stranger\n", "no LLM"),
+        ],
+    )
+    def test_a_bad_file_is_one_line(self, run_main: Run, tmp_path: Path, text: str, message: str) -> None:
+        path = tmp_path / "ranking.csv"
+        path.write_text(text)
+        refused(run_main(main, "correlate", path, GOLDEN / "usl_table4_c1.csv"), message)
+
+    def test_an_absent_file_is_one_line(self, run_main: Run) -> None:
+        refused(run_main(main, "correlate", "absent.csv", GOLDEN / "usl_table4_c1.csv"), "absent.csv cannot be read")
+        refused(run_main(main, "correlate", "absent.csv"), "B.csv")
+
+
+def test_it_runs_as_a_module(bundled_file: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "leaderboard", "rank", "--topic", "Nonsense"],
+        cwd=ROOT,
+        env={**os.environ, URL_VARIABLE: f"sqlite:///{bundled_file}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    refused((ended.returncode, ended.stdout, ended.stderr), "There is no topic 'Nonsense'")
+
+
+def refused(ended: tuple[int, str, str], message: str) -> None:
+    """The command ended with exit code 2 and one line on standard error."""
+    code, out, err = ended
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err

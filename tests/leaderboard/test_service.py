@@ -1,0 +1,265 @@
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from crm import registry
+from crm.criteria import CriteriaSet
+from crm.errors import TextsMissingError, UnknownCRMError
+from crm.protocol import Contest, ScoreBlock
+from crm.reference import LongerCRM
+from db import BenchmarkNotFoundError, ScoreKey
+from db.repositories import benchmarks, scores, texts
+from leaderboard.errors import UnknownLLMError, UnknownQueryError, UnknownTopicError
+from leaderboard.service import Service
+from leaderboard.view import View
+from tests.db import samples
+
+CONCISE = CriteriaSet.of(["concise and direct"])
+LLMS = {"brevia", "scholia", "stepwise", "lumen", "fabula", "verity", "jester"}
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[CriteriaSet]:
+    """The criteria that the judge “longer” is asked to judge by, one entry a matrix."""
+    asked: list[CriteriaSet] = []
+
+    class Counting(LongerCRM):
+        def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
+            asked.append(criteria)
+            yield from super().score(criteria, contest)
+
+    monkeypatch.setitem(registry._MAKERS, "longer", Counting)
+    registry.get_crm.cache_clear()
+    yield asked  # type: ignore[misc]
+    registry.get_crm.cache_clear()
+
+
+def test_the_bundled_benchmarks_are_there(service: Service) -> None:
+    found = {summary.slug: summary for summary in service.benchmarks()}
+
+    assert (found["dailybench"].n_queries, found["dailybench"].n_llms, found["dailybench"].has_texts) == (522, 7, True)
+    assert (found["alpaca-eval"].n_queries, found["alpaca-eval"].has_texts) == (805, False)
+    record = service.contest("dailybench").record
+    assert len(record.categories) == 12
+    assert sum(len(category.topics) for category in record.categories) == 87
+
+
+class TestLeaderboard:
+    def test_without_criteria_it_is_the_default_ranking(self, service: Service) -> None:
+        shown = service.leaderboard(View("dailybench"))
+
+        assert shown.ranking is shown.default
+        assert set(shown.ranking.llms) == LLMS
+        assert shown.changes.tolist() == [0] * 7
+        assert shown.correlations.tau == pytest.approx(1)
+        assert shown.summary == "Your ranking is the same as the crowd's."
+        assert shown.n_queries == 522
+        assert shown.titles["atlas"] == "atlas (balanced, neutral)"
+
+    def test_changes_are_places_climbed_since_the_default_ranking(self, service: Service) -> None:
+        shown = service.leaderboard(View("dailybench", criteria=CONCISE))
+        default = service.leaderboard(View("dailybench")).ranking.ranks
+
+        assert shown.default.ranks == default
+        changes = dict(zip(shown.ranking.llms, shown.changes.tolist(), strict=True))
+        assert changes == {llm: default[llm] - rank for llm, rank in shown.ranking.ranks.items()}
+        assert changes["brevia"] > 0 > changes["scholia"]
+
+    def test_only_the_selected_queries_count(self, service: Service) -> None:
+        view = View("dailybench", ("Puzzles & Logic", "Short fiction"), CONCISE)
+        shown = service.leaderboard(view)
+
+        assert shown.n_queries == 36
+        assert shown.ranking.n_queries.tolist() == [36] * 7
+        assert shown.shown_categories == ("Creative Writing & Literature", "Puzzles & Logic")
+        column = shown.ranking.category_names.index("Puzzles & Logic")
+        of_category = service.leaderboard(View("dailybench", ("Puzzles & Logic",), CONCISE)).ranking
+        by_llm = dict(zip(of_category.llms, of_category.win_rate, strict=True))
+        np.testing.assert_allclose(
+            shown.ranking.category_win_rate[:, column], [by_llm[llm] for llm in shown.ranking.llms]
+        )
+
+    def test_one_topic_is_ranked_with_a_caution(self, service: Service) -> None:
+        shown = service.leaderboard(View("dailybench", ("Short fiction",), CONCISE))
+
+        assert shown.n_queries == 6
+        assert shown.summary.startswith("Judging by only 6 queries, your ranking ")
+
+    def test_soft_win_rates_are_mean_probabilities(self, service: Service) -> None:
+        hard, soft = (service.leaderboard(View("dailybench", criteria=CONCISE, soft=soft)) for soft in (False, True))
+        contest = service.contest("dailybench")
+        matrix = service.score_matrix(contest, registry.get_crm(), CONCISE)
+        row = contest.llms.index("brevia")
+
+        assert soft.ranking.win_rate[soft.ranking.llms.index("brevia")] == pytest.approx(matrix[row].mean(), abs=1e-5)
+        assert hard.ranking.win_rate[hard.ranking.llms.index("brevia")] == pytest.approx((matrix[row] > 0.5).mean())
+
+    def test_equal_wishes_in_another_order_give_the_same_numbers(self, service: Service) -> None:
+        one, other = (
+            service.leaderboard(View("dailybench", criteria=CriteriaSet.of(wishes))).ranking
+            for wishes in (["warm", "concise", "vivid"], ["vivid", "warm", "concise", "warm"])
+        )
+
+        assert one.llms == other.llms
+        np.testing.assert_array_equal(one.win_rate, other.win_rate)
+        np.testing.assert_array_equal(one.ci_low, other.ci_low)
+
+    @pytest.mark.parametrize(
+        ("view", "error", "message"),
+        [
+            (View("absent"), BenchmarkNotFoundError, "no benchmark 'absent'; known are 'alpaca-eval', 'dailybench'"),
+            (View("dailybench", ("Short fictions",)), UnknownTopicError, "did you mean 'Short fiction'"),
+            (View("dailybench", crm="oracle"), UnknownCRMError, "no CRM named 'oracle'"),
+            (View("alpaca-eval", crm="longer"), TextsMissingError, "“git clone .* --benchmark alpaca-eval .*” imports them"),
+        ],
+    )
+    def test_what_cannot_be_shown_is_refused(
+        self, service: Service, view: View, error: type[Exception], message: str
+    ) -> None:
+        with pytest.raises(error, match=message):
+            service.leaderboard(view)
+
+
+class TestStoredScores:
+    def test_of_a_judge_that_reads_texts_are_computed_once(
+        self, own_service: Service, judged: list[CriteriaSet]
+    ) -> None:
+        view = View("dailybench", criteria=CONCISE, crm="longer")
+        first = own_service.leaderboard(view).ranking
+        assert judged == [CriteriaSet(), CONCISE]
+        assert first.llms[0] == "scholia"
+        assert first.llms[-1] == "brevia"
+        own_service.leaderboard(view)
+
+        # Another process reads what the first one stored.
+        second = Service(own_service.database).leaderboard(view).ranking
+        assert len(judged) == 2
+        assert second.llms == first.llms
+        np.testing.assert_array_equal(second.win_rate, first.win_rate)
+        with own_service.database.session() as session:
+            stored = scores.get_scores(session, "dailybench", ScoreKey("longer", "1", CONCISE.key))
+        assert stored is not None
+        assert set(stored) == LLMS
+        assert stored["brevia"]["prob"].shape == (522,)
+
+    def test_are_computed_anew_when_the_benchmark_changes(
+        self, own_service: Service, judged: list[CriteriaSet]
+    ) -> None:
+        view = View("dailybench", crm="longer")
+        before = own_service.leaderboard(view).ranking
+        queries = [query.external_id for query in own_service.contest("dailybench").record.queries]
+        with own_service.database.session() as session:
+            texts.set_responses(session, "dailybench", "brevia", dict.fromkeys(queries, "long " * 2000))
+        after = own_service.leaderboard(view).ranking
+
+        assert len(judged) == 2
+        assert before.llms[-1] == after.llms[0] == "brevia"
+        assert after.win_rate[0] == 1
+
+    def test_of_the_embedded_judge_are_only_kept_in_memory(self, own_service: Service) -> None:
+        own_service.leaderboard(View("dailybench", criteria=CONCISE))
+        crm = registry.get_crm()
+        with own_service.database.session() as session:
+            assert scores.get_scores(session, "dailybench", ScoreKey(crm.name, crm.version, CONCISE.key)) is None
+
+        contest = own_service.contest("dailybench")
+        assert own_service.score_matrix(contest, crm, CONCISE) is own_service.score_matrix(contest, crm, CONCISE)
+
+    def test_another_baseline_gives_another_leaderboard(self, own_service: Service) -> None:
+        before = own_service.leaderboard(View("dailybench", criteria=CONCISE)).ranking
+        with own_service.database.session() as session:
+            benchmarks.set_baseline(session, "dailybench", "brevia")
+        after = own_service.leaderboard(View("dailybench", criteria=CONCISE)).ranking
+
+        assert "brevia" not in after.llms
+        assert "atlas" in after.llms
+        assert after.win_rate.max() < 0.1 < before.win_rate.max()
+
+
+class TestDrillDown:
+    def test_topics_add_up_to_the_selection(self, service: Service) -> None:
+        view = View("dailybench", ("Puzzles & Logic", "Arts & Culture"), CONCISE)
+        found = service.topic_scores(view, "verity")
+        shown = service.leaderboard(view)
+
+        assert sum(score.n_queries for score in found) == shown.n_queries == 72
+        assert {score.category for score in found} == {"Puzzles & Logic", "Arts & Culture"}
+        overall = sum(score.win_rate * score.n_queries for score in found) / 72
+        assert overall == pytest.approx(shown.ranking.win_rate[shown.ranking.llms.index("verity")])
+        assert [score.win_rate for score in found] == sorted((score.win_rate for score in found), reverse=True)
+
+    def test_queries_come_clearest_win_first(self, service: Service) -> None:
+        view = View("dailybench", ("Short fiction",), CONCISE)
+        found = service.query_scores(view, "verity")
+
+        assert len(found) == 6
+        assert {score.topic for score in found} == {"Short fiction"}
+        assert [score.prob for score in found] == sorted((score.prob for score in found), reverse=True)
+
+    def test_unanswered_queries_are_left_out(self, service: Service) -> None:
+        assert len(service.query_scores(View(), "llama-2-70b-chat-hf")) == 804
+
+    def test_a_pair_is_shown_with_a_verdict_a_criterion(self, service: Service) -> None:
+        view = View("dailybench", criteria=CriteriaSet.of(["concise and direct"], ["numbered steps"]))
+        report = service.pair_report(view, "stepwise", "01-1")
+        score = next(score for score in service.query_scores(view, "stepwise") if score.query == "01-1")
+
+        assert (report.query, report.topic) == ("01-1", "Short fiction")
+        assert report.query_text == service.query_texts("dailybench")[0]
+        assert report.response
+        assert report.baseline_response
+        assert report.response != report.baseline_response
+        assert report.prob == score.prob
+        assert [str(verdict.criterion) for verdict in report.verdicts] == ["concise and direct", "Avoid: numbered steps"]
+        assert all(verdict.prob < 0.5 and verdict.reasons for verdict in report.verdicts)
+
+    def test_one_criterion_alone_is_the_whole_verdict(self, service: Service) -> None:
+        for criteria in (CONCISE, CriteriaSet()):
+            report = service.pair_report(View("dailybench", criteria=criteria), "verity", "05-2")
+            [verdict] = report.verdicts
+
+            assert verdict.criterion == (next(iter(criteria)) if criteria else None)
+            assert verdict.prob == pytest.approx(report.prob, abs=1e-4)
+
+    def test_a_benchmark_without_texts_has_verdicts_all_the_same(self, service: Service) -> None:
+        query = service.contest("alpaca-eval").record.queries[0].external_id
+        report = service.pair_report(View(criteria=CONCISE), "gpt4", query)
+
+        assert (report.query_text, report.response, report.baseline_response) == (None, None, None)
+        assert len(report.verdicts) == 1
+        assert set(service.query_texts("alpaca-eval")) == {None}
+
+    def test_an_unanswered_query_has_no_verdict(self, service: Service) -> None:
+        view = View(criteria=CONCISE)
+        answered = {score.query for score in service.query_scores(view, "llama-2-70b-chat-hf")}
+        [unanswered] = {query.external_id for query in service.contest(view.benchmark).record.queries} - answered
+        report = service.pair_report(view, "llama-2-70b-chat-hf", unanswered)
+
+        assert np.isnan(report.prob)
+        assert report.verdicts == ()
+
+    def test_a_judge_without_reasons_gives_none(self, own_service: Service) -> None:
+        report = own_service.pair_report(View("dailybench", criteria=CONCISE, crm="longer"), "scholia", "01-1")
+
+        assert report.prob > 0.5
+        assert report.verdicts == ()
+
+    def test_unknown_llms_and_queries_are_refused(self, service: Service) -> None:
+        view = View("dailybench")
+        for llm in ("absent", "atlas"):
+            for ask in (service.topic_scores, service.query_scores):
+                with pytest.raises(UnknownLLMError, match=f"'{llm}' is not ranked in DailyBench"):
+                    ask(view, llm)
+        with pytest.raises(UnknownQueryError, match="no query 'absent' in DailyBench"):
+            service.pair_report(view, "jester", "absent")
+
+
+def test_a_benchmark_of_ones_own_is_served_beside_the_bundled(own_service: Service) -> None:
+    with own_service.database.session() as session:
+        samples.store(session)
+    shown = own_service.leaderboard(View(samples.SLUG, crm="longer"))
+
+    assert set(shown.ranking.llms) == {"alpha", "zeta"}
+    assert shown.n_queries == 3
+    assert own_service.leaderboard(View(samples.SLUG, ("Garden",), crm="longer")).n_queries == 1

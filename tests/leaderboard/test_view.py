@@ -1,0 +1,106 @@
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, normalise
+from crm.errors import CriterionError
+from leaderboard.view import View
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+wishes = (st.text(max_size=60) | st.text("|avoid important optional", max_size=30)).filter(normalise)
+views = st.builds(
+    View,
+    benchmark=names,
+    topics=st.lists(names, max_size=4, unique=True).map(tuple),
+    criteria=st.lists(
+        st.builds(Criterion, wishes, st.sampled_from(Weight), st.sampled_from(Polarity)), max_size=4
+    ).map(lambda listed: CriteriaSet(tuple(listed))),
+    crm=names,
+    soft=st.booleans(),
+)
+
+
+def followed(link: str) -> View:
+    """The view that a browser reads from a link."""
+    return View.from_query(parse_qs(urlsplit(link).query, keep_blank_values=True))
+
+
+@given(views)
+def test_any_view_survives_the_way_through_a_link(view: View) -> None:
+    assert followed(view.to_link("/leaderboard")) == view
+
+
+@given(views)
+def test_so_does_one_whose_page_reads_more(view: View) -> None:
+    assert followed(view.to_link("/llm", llm="a&b=c")) == view
+
+
+def test_a_plain_view_names_only_its_benchmark() -> None:
+    assert View().to_query() == [("benchmark", "alpaca-eval")]
+    assert View().to_link("/leaderboard") == "/leaderboard?benchmark=alpaca-eval"
+
+
+def test_a_full_view_is_written_readably() -> None:
+    view = View(
+        "dailybench",
+        ("Puzzles & Logic", "Short fiction"),
+        CriteriaSet(
+            (
+                Criterion("concise"),
+                Criterion("slang", Weight.OPTIONAL, Polarity.AVOID),
+                Criterion("warm", Weight.IMPORTANT),
+                Criterion("tables | lists"),
+                Criterion("jargon|hype", polarity=Polarity.AVOID),
+            )
+        ),
+        "longer",
+        soft=True,
+    )
+
+    assert view.to_query() == [
+        ("benchmark", "dailybench"),
+        ("topic", "Puzzles & Logic"),
+        ("topic", "Short fiction"),
+        ("criterion", "concise"),
+        ("criterion", "avoid|optional|slang"),
+        ("criterion", "important|warm"),
+        ("criterion", "|tables | lists"),
+        ("criterion", "avoid||jargon|hype"),
+        ("crm", "longer"),
+        ("soft", "1"),
+    ]
+    assert followed(view.to_link()) == view
+
+
+def test_an_empty_query_is_the_default_view() -> None:
+    assert View.from_query({}) == View()
+    assert View.from_query({"criterion": ["", " "], "unknown": ["x"]}) == View()
+
+
+@pytest.mark.parametrize(
+    ("written", "criterion"),
+    [
+        ("concise", Criterion("concise")),
+        ("avoid|slang", Criterion("slang", polarity=Polarity.AVOID)),
+        ("optional|avoid|slang", Criterion("slang", Weight.OPTIONAL, Polarity.AVOID)),
+        ("this|that", Criterion("this|that")),
+        ("|avoid|slang", Criterion("avoid|slang")),
+        ("avoid slang", Criterion("avoid slang")),
+    ],
+)
+def test_a_criterion_written_by_hand_is_read(written: str, criterion: Criterion) -> None:
+    assert View.from_query({"criterion": [written]}).criteria == CriteriaSet((criterion,))
+
+
+@pytest.mark.parametrize("written", ["avoid|", "x" * 301, "optional||"])
+def test_a_criterion_that_no_judge_can_take_is_refused(written: str) -> None:
+    with pytest.raises(CriterionError):
+        View.from_query({"criterion": ["concise", written]})
+
+
+def test_of_a_repeated_parameter_the_last_counts_and_topics_count_once() -> None:
+    view = View.from_query({"benchmark": ["a", "b"], "topic": ["x", "y", "x"], "soft": ["1", "0"]})
+
+    assert view == View("b", ("x", "y"))
