@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +25,8 @@ from leaderboard.ranking import Ranking, rank_changes, rank_llms
 from leaderboard.recent import Recent
 from leaderboard.selection import selected_queries
 from leaderboard.view import View
+
+Progress = Callable[[float], None]
 
 BUNDLED = Path(__file__).resolve().parent.parent / "bundled"
 _CONTESTS_KEPT = 4
@@ -98,8 +101,12 @@ class Service:
                 (slug, changed), lambda: StoredContest(self.database, benchmarks.get_benchmark(session, slug))
             )
 
-    def leaderboard(self, view: View) -> Leaderboard:
+    def leaderboard(self, view: View, progress: Progress | None = None) -> Leaderboard:
         """Rank the LLMs for a view.
+
+        Args:
+            view: What a person chose.
+            progress: Told the share of the judge's work that is done, from 0 to 1.
 
         Raises:
             BenchmarkNotFoundError: There is no such benchmark.
@@ -109,6 +116,8 @@ class Service:
         contest = self.contest(view.benchmark)
         crm = registry.get_crm(view.crm)
         selected = _selected(contest.record, view)
+        for criteria in (CriteriaSet(), view.criteria):
+            self.score_matrix(contest, crm, criteria, progress)
         default = self._default(contest, crm, view, selected)
         ranking = (
             self._rank(contest, crm, view.criteria, selected, soft=view.soft) if view.criteria else default
@@ -126,7 +135,9 @@ class Service:
             n_queries=n_queries,
         )
 
-    def score_matrix(self, contest: StoredContest, crm: CRM, criteria: CriteriaSet) -> NDArray[np.float32]:
+    def score_matrix(
+        self, contest: StoredContest, crm: CRM, criteria: CriteriaSet, progress: Progress | None = None
+    ) -> NDArray[np.float32]:
         """Probabilities ``[L, Q]`` that each LLM beats the baseline, NaN where a response is missing.
 
         Matrices of judges that read texts are stored and never computed twice; a judge that reads
@@ -134,7 +145,7 @@ class Service:
         """
         return self._matrices.get(
             (*_identity(contest), crm.name, crm.version, criteria.key),
-            lambda: self._stored_matrix(contest, crm, criteria),
+            lambda: self._stored_matrix(contest, crm, criteria, progress),
         )
 
     def topic_scores(self, view: View, llm: str) -> list[TopicScore]:
@@ -244,16 +255,18 @@ class Service:
             soft=soft,
         )
 
-    def _stored_matrix(self, contest: StoredContest, crm: CRM, criteria: CriteriaSet) -> NDArray[np.float32]:
+    def _stored_matrix(
+        self, contest: StoredContest, crm: CRM, criteria: CriteriaSet, progress: Progress | None
+    ) -> NDArray[np.float32]:
         if crm.representation is not None:
-            return _filled(contest, crm, criteria)
+            return _filled(contest, crm, criteria, progress)
         slug = contest.record.info.slug
         key = ScoreKey(crm.name, crm.version, criteria.key)
         with self.database.session() as session:
             stored = scores.get_scores(session, slug, key)
         if stored is not None:
             return np.stack([stored[llm]["prob"] for llm in contest.llms])
-        matrix = _filled(contest, crm, criteria)
+        matrix = _filled(contest, crm, criteria, progress)
         rows = {llm: {"prob": matrix[index]} for index, llm in enumerate(contest.llms)}
         with self.database.session() as session:
             scores.put_scores(session, slug, key, [criterion.to_json() for criterion in criteria], rows)
@@ -266,10 +279,16 @@ def _identity(contest: StoredContest) -> tuple[str, datetime]:
     return contest.record.info.slug, contest.record.updated_at
 
 
-def _filled(contest: StoredContest, crm: CRM, criteria: CriteriaSet) -> NDArray[np.float32]:
+def _filled(
+    contest: StoredContest, crm: CRM, criteria: CriteriaSet, progress: Progress | None
+) -> NDArray[np.float32]:
     matrix = np.full((len(contest.llms), contest.n_queries), np.nan, dtype=np.float32)
+    done = 0
     for block in crm.score(criteria, contest):
         matrix[np.ix_(block.llms, block.queries)] = block.prob
+        done += block.prob.size
+        if progress is not None:
+            progress(done / matrix.size)
     return matrix
 
 

@@ -86,7 +86,7 @@ def _leaderboard(view: View) -> Leaderboard | None:
     """The view's leaderboard; after an error, the last one that could be computed."""
     try:
         with st.spinner("Reading your criteria …", show_time=True):
-            leaderboard = service().leaderboard(view)
+            leaderboard = _with_progress(view)
     except MENDABLE as error:
         st.error(str(error))
         kept: Leaderboard | None = st.session_state.get("last_leaderboard")
@@ -94,6 +94,19 @@ def _leaderboard(view: View) -> Leaderboard | None:
             st.caption("Below is the last ranking that could be computed.")
         return kept
     st.session_state.last_leaderboard = leaderboard
+    return leaderboard
+
+
+def _with_progress(view: View) -> Leaderboard:
+    """The leaderboard, with a bar for judges that take longer than one step."""
+    place = st.empty()
+
+    def tell(done: float) -> None:
+        if done < 1:
+            place.progress(done, f"{view.crm} is judging: {done:.0%}")
+
+    leaderboard = service().leaderboard(view, tell)
+    place.empty()
     return leaderboard
 
 
