@@ -34,6 +34,7 @@ from crm.representation import NAME
 from db import Database, DatabaseError
 from leaderboard.contest import StoredContest
 from leaderboard.errors import LeaderboardError
+from leaderboard.recent import Recent
 from leaderboard.service import Service
 from leaderboard.view import View
 
@@ -107,7 +108,7 @@ class ResizedService(Service):
         super().__init__(database)
         self._resized = resized(super().contest(case.slug), case)
         # The original arrays are no part of what serving the resized benchmark takes.
-        self._contests.clear()
+        self._contests = Recent(1)
 
     def contest(self, slug: str) -> StoredContest:
         """The resized benchmark."""

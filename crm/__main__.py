@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from crm.command_line import run
-from crm.dataset import read_labelled_pairs, read_pairs
-from crm.errors import CRMError
+from crm.dataset import JudgedPair, read_labelled_pairs, read_pairs
+from crm.errors import CRMError, DatasetError
 from crm.evaluation import Evaluation, evaluate
 from crm.paths import CORPORA
+from crm.protocol import Verdict
 from crm.registry import DEFAULT, get_crm
 from crm.training.command_line import app as train_app
 
@@ -33,14 +34,29 @@ def score(
     """Judge the pairs of a JSON Lines file, in its order."""
     judge = get_crm(crm)
     judged = read_pairs(source)
+    _check_writable(target)
     verdicts = judge.judge([item.question for item in judged])
-    unfinished = target.with_name(f"{target.name}.part")
-    with unfinished.open("w", encoding="utf-8") as lines:
-        for item, verdict in zip(judged, verdicts, strict=True):
-            line = {"id": item.id, "prob_a": verdict.prob_a, "per_criterion": list(verdict.per_criterion)}
-            lines.write(json.dumps(line) + "\n")
-    unfinished.replace(target)
+    _write_verdicts(target, judged, verdicts)
     typer.echo(f"{len(judged)} pairs judged by {crm}.", err=True)
+
+
+def _check_writable(target: Path) -> None:
+    """Complain before the judging, which may take long, rather than after it."""
+    if target.is_dir() or not target.absolute().parent.is_dir():
+        raise DatasetError(f"{target} cannot be written: name a file in a folder that exists.")
+
+
+def _write_verdicts(target: Path, judged: list[JudgedPair], verdicts: list[Verdict]) -> None:
+    """Write all verdicts or none."""
+    unfinished = target.with_name(f"{target.name}.part")
+    try:
+        with unfinished.open("w", encoding="utf-8") as lines:
+            for item, verdict in zip(judged, verdicts, strict=True):
+                line = {"id": item.id, "prob_a": verdict.prob_a, "per_criterion": list(verdict.per_criterion)}
+                lines.write(json.dumps(line) + "\n")
+        unfinished.replace(target)
+    except OSError as error:
+        raise DatasetError(f"{target} cannot be written ({error.strerror}).") from error
 
 
 @app.command("evaluate")

@@ -20,8 +20,10 @@ MAX_CRITERIA = 200
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
-_LIST_MARKER = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
-_AVOID_PREFIX = re.compile(r"^avoid(?:\s+|\s*:\s*)", re.IGNORECASE)
+_LIST_MARKER = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])(?:\s+|$)")
+# Marks that turn the direction of writing around; they could make a criterion look like another one.
+_REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_AVOID_PREFIX = re.compile(r"^avoid(?:\s*:\s*|\s+|$)", re.IGNORECASE)
 
 
 class Weight(StrEnum):
@@ -63,7 +65,7 @@ class Criterion:
 
     def __post_init__(self) -> None:
         text = normalise(self.text)
-        if not text:
+        if not any(character.isprintable() for character in text):
             raise CriterionError("A criterion is empty: write what you like in an answer, in a few words.")
         if len(text) > MAX_LENGTH:
             raise CriterionError(
@@ -85,9 +87,7 @@ class Criterion:
         """Read one typed line: a list marker in front is dropped, a leading “avoid” sets the polarity."""
         text = _LIST_MARKER.sub("", normalise(line))
         wish = _AVOID_PREFIX.sub("", text)
-        if wish and wish != text:
-            return cls(wish, weight, Polarity.AVOID)
-        return cls(text, weight)
+        return cls(wish, weight, Polarity.WANT if wish == text else Polarity.AVOID)
 
     @classmethod
     def from_json(cls, value: str | Mapping[str, object]) -> Criterion:
@@ -148,8 +148,9 @@ class CriteriaSet:
 
     @classmethod
     def from_lines(cls, text: str) -> CriteriaSet:
-        """Read a text box: one criterion a line, blank lines skipped."""
-        return cls(tuple(Criterion.parse(line) for line in text.splitlines() if normalise(line)))
+        """Read a text box: one criterion a line; blank lines and bare list markers are skipped."""
+        lines = (_LIST_MARKER.sub("", normalise(line)) for line in text.splitlines())
+        return cls(tuple(Criterion.parse(line) for line in lines if line))
 
     @classmethod
     def from_json(cls, values: object) -> CriteriaSet:
@@ -163,7 +164,7 @@ class CriteriaSet:
         """The set of essential criteria with these texts."""
         return cls(
             tuple(Criterion.parse(text) for text in wanted)
-            + tuple(Criterion(_AVOID_PREFIX.sub("", text), polarity=Polarity.AVOID) for text in avoided)
+            + tuple(Criterion(Criterion.parse(text).text, polarity=Polarity.AVOID) for text in avoided)
         )
 
 
@@ -171,10 +172,12 @@ def normalise(text: str) -> str:
     """Unicode NFC with control characters dropped and runs of white space made one space."""
     printable = "".join(
         " " if character.isspace() else character
-        for character in unicodedata.normalize("NFC", text)
-        if character.isspace() or unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn")
+        for character in text
+        if character.isspace()
+        or (unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn") and character not in _REORDERING)
     )
-    return " ".join(printable.split())
+    # Composed last: a dropped character may have stood between a letter and its accent.
+    return " ".join(unicodedata.normalize("NFC", printable).split())
 
 
 def _member(choices: type[Choice], value: object, what: str) -> Choice:

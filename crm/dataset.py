@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -78,9 +78,9 @@ def _from_score_line(row: Mapping[str, Any]) -> JudgedPair:
 
 def _from_training_line(row: Mapping[str, Any]) -> JudgedPair:
     labels = {"model_a": 1.0, "model_b": -1.0, "tie": 0.0}
-    if row["preference"] not in labels:
+    if row["preference"] not in tuple(labels):
         raise ValueError(f"the preference {row['preference']!r} is none of {', '.join(labels)}")
-    pair = Pair(_text(row, "prompt"), _reply(row["model_a"]), _reply(row["model_b"]))
+    pair = Pair(_text(row, "prompt"), _reply(row, "model_a"), _reply(row, "model_b"))
     question = Question(CriteriaSet.from_json(row["criteria"]), pair)
     return JudgedPair(row["idx"], question, labels[row["preference"]])
 
@@ -91,10 +91,15 @@ def _text(row: Mapping[str, Any], field: str) -> str:
     return str(row[field])
 
 
-def _reply(messages: str | Sequence[Mapping[str, str]]) -> str:
+def _reply(row: Mapping[str, Any], field: str) -> str:
     """What the assistant said in a conversation; a bare text is taken as it is."""
+    messages = row[field]
     if isinstance(messages, str):
         return messages
+    if not isinstance(messages, list) or not all(
+        isinstance(message, dict) and isinstance(message["content"], str) for message in messages
+    ):
+        raise TypeError(f"the field {field!r} is neither a text nor a list of messages")
     return "\n\n".join(message["content"] for message in messages if message.get("role") != "user")
 
 

@@ -169,7 +169,7 @@ class EmbeddedCRM:
         Raises:
             WeightsError: The file is absent, damaged, or trained on another representation.
         """
-        arrays = load_arrays(path)
+        arrays = load_arrays(path, "representation_digest", "version", "members", "general")
         if str(arrays["representation_digest"]) != features.digest:
             raise WeightsError(
                 f"{path.name} was trained on another version of the representation {NAME}: "

@@ -92,7 +92,8 @@ class SentenceEncoder:
         if not texts:
             return [], []
         encoded = self._tokenizer(
-            list(texts),
+            # Half a surrogate pair, which JSON can carry, is no text to the tokenizer.
+            [text.encode("utf-8", "replace").decode("utf-8") for text in texts],
             truncation=True,
             max_length=WINDOW,
             return_overflowing_tokens=True,

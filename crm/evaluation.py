@@ -60,7 +60,8 @@ def evaluate(crm: CRM, judged: Sequence[JudgedPair]) -> Evaluation:
         if item.kind == "list":
             lists.append((verdict.prob_a, label > 0))
             right.setdefault("criteria list", []).append(_right(verdict.prob_a, label))
-            right.setdefault("criterion", []).extend(_right(alone, label) for alone in verdict.per_criterion)
+            for alone in verdict.per_criterion:
+                right.setdefault("criterion", []).append(_right(alone, label))
         else:
             right.setdefault(item.kind, []).append(_right(verdict.prob_a, label))
     return Evaluation(

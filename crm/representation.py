@@ -34,6 +34,15 @@ MISSING = np.uint64(0)
 _EMBEDDING_SPREAD = DIMENSIONS**-0.5
 _CLIP = 5.0
 _STEP = _CLIP / 127
+_ARRAYS = (
+    "state_mean",
+    "projection",
+    "style_mean",
+    "style_spread",
+    "style_names",
+    "tone_more",
+    "tone_less",
+)
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,7 @@ class Representation:
         Raises:
             WeightsError: The file is absent, damaged or made for other style features.
         """
-        arrays = load_arrays(path)
+        arrays = load_arrays(path, *_ARRAYS)
         if tuple(arrays["style_names"].tolist()) != NAMES:
             raise WeightsError(f"{path.name} was fitted for other style features: fit it again.")
         return cls(
@@ -158,19 +167,22 @@ def text_digest(text: str) -> np.uint64:
     return np.uint64(max(value, 1))
 
 
-def load_arrays(path: Path) -> Mapping[str, NDArray[Any]]:
+def load_arrays(path: Path, *needed: str) -> Mapping[str, NDArray[Any]]:
     """The arrays of an ``.npz`` file, all of them read.
 
     Raises:
-        WeightsError: There is no such file, or it is damaged.
+        WeightsError: There is no such file, it is damaged, or it lacks one of the ``needed``.
     """
     if not path.is_file():
         raise WeightsError(f"There is no file {path}: check the path, or restore it from the repository.")
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return dict(archive)
+            arrays = dict(archive)
     except Exception as error:
         raise WeightsError(f"{path} is damaged and cannot be read ({error}): restore it.") from error
+    if missing := [name for name in needed if name not in arrays]:
+        raise WeightsError(f"{path} lacks the array {missing[0]!r}: restore it, or train it again.")
+    return arrays
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from crm.command_line import run
 from crm.criteria import CriteriaSet
@@ -18,6 +19,7 @@ from leaderboard.correlation import Correlations, correlate
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, ranking_csv, ranking_json, read_ranking_csv
 from leaderboard.interpretation import interpret
+from leaderboard.interval import UNRANKED
 from leaderboard.service import Leaderboard, Service
 from leaderboard.view import DEFAULT_BENCHMARK, DEFAULT_CRM, View
 
@@ -83,11 +85,14 @@ def _print_ranking(leaderboard: Leaderboard) -> None:
     for heading in ("rank", "±", "LLM", "win rate", "95 % interval"):
         table.add_column(heading, justify="left" if heading == "LLM" else "right")
     for row, llm in enumerate(ranking.llms):
+        if ranking.rank[row] == UNRANKED:
+            table.add_row("–", "", Text(leaderboard.titles[llm]), "–", "–")
+            continue
         change = leaderboard.changes[row]
         table.add_row(
             str(ranking.rank[row]),
             f"{change:+.0f}" if abs(change) > 0 else "",
-            leaderboard.titles[llm],
+            Text(leaderboard.titles[llm]),
             f"{ranking.win_rate[row]:.1%}",
             f"{ranking.ci_low[row]:.1%} to {ranking.ci_high[row]:.1%}",
         )
@@ -99,6 +104,7 @@ def _print_ranking(leaderboard: Leaderboard) -> None:
         f"{len(ranking.llms)} LLMs against {leaderboard.benchmark.baseline}, "
         f"judged by {leaderboard.view.crm}.",
         highlight=False,
+        markup=False,
     )
     if leaderboard.view.criteria:
         console.print(leaderboard.summary, highlight=False)

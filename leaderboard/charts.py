@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,9 +34,9 @@ def interval_chart(leaderboard: Leaderboard, palette: Palette) -> go.Figure:
     """Win rates as bars, best on top, with their 95 % intervals."""
     ranking = leaderboard.ranking
     ranked = np.isfinite(ranking.win_rate)
-    labels = [
-        _short(leaderboard.titles[llm]) for llm, present in zip(ranking.llms, ranked, strict=True) if present
-    ]
+    labels = _distinct(
+        [leaderboard.titles[llm] for llm, present in zip(ranking.llms, ranked, strict=True) if present]
+    )
     percentages, low, high = (
         100 * values[ranked] for values in (ranking.win_rate, ranking.ci_low, ranking.ci_high)
     )
@@ -105,7 +106,7 @@ def topic_chart(scores: Sequence[TopicScore], palette: Palette) -> go.Figure:
     figure = go.Figure(
         go.Bar(
             x=percentages,
-            y=[_short(score.topic) for score in known],
+            y=_distinct([score.topic for score in known]),
             orientation="h",
             marker={"color": [palette.up if value >= 50 else palette.down for value in percentages]},  # noqa: PLR2004
             customdata=[[score.category, score.n_queries] for score in known],
@@ -131,6 +132,17 @@ def _short(text: str) -> str:
     """Plotly reads some HTML in labels, so its brackets are taken out of names."""
     plain = text.replace("<", "‹").replace(">", "›")
     return plain if len(plain) <= _LONGEST_LABEL else plain[: _LONGEST_LABEL - 1] + "…"
+
+
+def _distinct(texts: Sequence[str]) -> list[str]:
+    """Short labels, no two of which are equal: Plotly would lay their bars on each other."""
+    seen: Counter[str] = Counter()
+    labels = []
+    for label in map(_short, texts):
+        # Each repetition ends in one more of a character without width.
+        labels.append(label + "\u200b" * seen[label])
+        seen[label] += 1
+    return labels
 
 
 def _finished(figure: go.Figure, rows: int, *, reverse: bool = True) -> go.Figure:

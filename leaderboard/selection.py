@@ -29,7 +29,9 @@ def selected_queries(
     known = set(query_categories) | set(query_topics)
     for topic in topics:
         if topic not in known:
-            raise UnknownTopicError(f"There is no topic {topic!r}{_suggestion(topic, known)}.")
+            raise UnknownTopicError(
+                f"There is no topic {topic!r}: {_suggestion(topic, known, query_categories)}"
+            )
     wanted = set(topics)
     return np.array(
         [
@@ -47,7 +49,9 @@ def indices_of(names: Sequence[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]
     return np.array([position[name] for name in names], dtype=np.intp), distinct
 
 
-def _suggestion(name: str, known: set[str]) -> str:
+def _suggestion(name: str, known: set[str], categories: Sequence[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in sorted(known)}
     close = get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)
-    return ": did you mean " + " or ".join(repr(folded[match]) for match in close) + "?" if close else ""
+    if close:
+        return "did you mean " + " or ".join(repr(folded[match]) for match in close) + "?"
+    return "the categories are " + ", ".join(sorted(set(categories))) + "."

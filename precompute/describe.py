@@ -26,7 +26,11 @@ def described(bundle: Bundle, path: Path) -> Bundle:
     for field in about:
         if field not in _TEXTS:
             raise ImportFileError(path, f"the field {field!r} is none of {', '.join(_TEXTS)} and titles")
-    for name in titles:
+        if not isinstance(about[field], str) and (field, about[field]) != ("text_import_command", None):
+            raise ImportFileError(path, f"the field {field!r} is not a text")
+    for name, title in titles.items():
+        if not isinstance(title, str):
+            raise ImportFileError(path, f"the title of {name!r} is not a text")
         if name not in known:
             raise ImportFileError(path, f"there is no LLM {name!r} in {bundle.info.slug}")
     return replace(

@@ -1,4 +1,4 @@
-"""What the tests of several packages share: the bundled benchmarks in a database, and a way to run commands."""
+"""What the tests of several packages share: the bundled benchmarks, and a way to run commands."""
 
 import os
 import shutil
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from crm.criteria import CriteriaSet
 from db import LLMRecord
@@ -15,6 +16,10 @@ from db.repositories import contents, texts
 from leaderboard.service import Leaderboard, Service
 from leaderboard.view import View
 from tests.db import samples
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("usl", deadline=None)
+settings.load_profile("usl")
 
 CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
 LONG = "a long answer " * 9
@@ -50,8 +55,8 @@ def oddly_named(own_service: Service) -> Leaderboard:
     """LLMs of odd names and titles on two queries, to which the last of them has no response."""
     titles = {
         "<img src=x onerror=alert(1)>": "<b>Zed</b> & [bold]sons[/bold]",
-        '"><i>quoted': "%{y} [/] " + "of a very long title " * 3,
-        "silent": "%{y} [/] " + "of a very long title " * 3 + "too",
+        '"><i>quoted': "%{y} [/] one of a family of models, 1",
+        "silent": "%{y} [/] one of a family of models, 2",
     }
     answers = ({"q1": LONG, "q2": LONG}, {"q1": LONG, "q2": "a"}, {"q3": LONG})
     with own_service.database.session() as session:
@@ -64,10 +69,8 @@ def oddly_named(own_service: Service) -> Leaderboard:
 
 
 @pytest.fixture
-def run_main(
-    bundled_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Run:
-    """Runs a command line on the bundled benchmarks; returns exit code, standard output and standard error."""
+def run_main(bundled_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command on the bundled benchmarks; returns exit code, standard output and standard error."""
     monkeypatch.setenv(URL_VARIABLE, f"sqlite:///{bundled_file}")
 
     def call(main: Callable[[], None], *arguments: object) -> tuple[int, str, str]:

@@ -62,7 +62,7 @@ def read_annotations(path: Path, corpora: Path, split: str | None = None) -> lis
         try:
             if split is None or row["split"] == split:
                 pairs.append(_annotated(row, texts))
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise DatasetError(f"{path.name}, row {number}: {_reason(error)}.") from error
     if not pairs:
         raise DatasetError(f"{path.name} has no pairs{f' in the split {split}' if split else ''}.")
@@ -77,12 +77,14 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     if not path.is_file():
         raise DatasetError(f"There is no file {path}: check the path.")
-    with path.open(encoding="utf-8", newline="\n") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = json.loads(line.decode("utf-8"))
+            except UnicodeDecodeError as error:
+                raise DatasetError(f"{path.name}, row {number}: not UTF-8 text.") from error
             except ValueError as error:
                 raise DatasetError(f"{path.name}, row {number}: not JSON ({error}).") from error
             if not isinstance(row, dict):
@@ -130,12 +132,17 @@ class _Corpora:
     def response(self, source: str, index: int, llm: str) -> tuple[str, str]:
         """Instruction and response."""
         if source == "alpaca_eval":
-            instruction = self._instructions()[index]
+            instructions = self._instructions()
+            if not 0 <= index < len(instructions):
+                raise ValueError(f"there is no instruction {index}")
+            instruction = instructions[index]
             responses = self._alpaca_eval(llm)
             if instruction not in responses:
                 raise ValueError(f"{llm} has no response to instruction {index}")
             return instruction, responses[instruction]
         if source == "flask":
+            if index not in self._flask_instructions() or index not in self._flask(llm):
+                raise ValueError(f"{llm} has no response to question {index}")
             return self._flask_instructions()[index], self._flask(llm)[index]
         raise ValueError(f"the source {source!r} is neither alpaca_eval nor flask")
 

@@ -31,13 +31,15 @@ class ToneContrast:
         tone: Phrases for explanations.
         wishes: Criteria that the passages in the tone meet.
         opposite: Criteria that the plain passages meet.
-        pairs: Passages: in the tone, and plain.
+        pairs: Passages: in the tone, and plain; the tone's direction is theirs.
+        further: More such passages, for training only: they came after the representation was fixed.
     """
 
     tone: Tone
     wishes: tuple[str, ...]
     opposite: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
+    further: tuple[tuple[str, str], ...] = ()
 
     def direction(self) -> NDArray[np.float32]:
         """Mean difference of early encoder states between the two sides ``[384]``."""
@@ -55,6 +57,7 @@ def read_tone_contrasts(path: Path = TONES_FILE) -> list[ToneContrast]:
             tuple(entry["wishes"]),
             tuple(entry["opposite"]),
             tuple((toned, plain) for toned, plain in entry["pairs"]),
+            tuple((toned, plain) for toned, plain in entry["further_pairs"]),
         )
         for entry in json.loads(path.read_text(encoding="utf-8"))
     ]
@@ -74,6 +77,6 @@ def tone_pairs(contrasts: list[ToneContrast], seed: int, repeats: int = 2) -> li
             instruction="tone",
         )
         for contrast in contrasts
-        for toned, plain in contrast.pairs
+        for toned, plain in (*contrast.pairs, *contrast.further)
         for _ in range(repeats)
     ]

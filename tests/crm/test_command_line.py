@@ -9,7 +9,10 @@ from crm.__main__ import main
 from tests.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[2]
-SHORT, LONG = "Seven minutes.", "Seven minutes, though it depends on the size of the egg and on the height above the sea."
+SHORT, LONG = (
+    "Seven minutes.",
+    "Seven minutes, though it depends on the size of the egg and on the height above the sea.",
+)
 LINE = {"id": "one", "query": "How long?", "response_a": SHORT, "response_b": LONG, "criteria": ["concise"]}
 
 
@@ -29,7 +32,11 @@ class TestScore:
             LINE,
             {**LINE, "id": 2, "response_a": LONG, "response_b": SHORT},
             {**LINE, "id": None, "criteria": ["avoid concise", "detailed"]},
-            {**LINE, "id": ["x"], "criteria": [{"text": "concise", "weight": "Optional", "polarity": "avoid"}]},
+            {
+                **LINE,
+                "id": ["x"],
+                "criteria": [{"text": "concise", "weight": "Optional", "polarity": "avoid"}],
+            },
             {**LINE, "id": "one", "criteria": []},
         )
         code, out, err = run_main(main, "score", source, tmp_path / "out.jsonl")
@@ -73,8 +80,14 @@ class TestScore:
             ("{", "in.jsonl, row 2: not JSON"),
             ("[]", "in.jsonl, row 2: not a JSON object"),
             ("{}", "in.jsonl, row 2: the field 'query' is missing"),
-            (json.dumps({**LINE, "criteria": ["x" * 301]}), "row 2: The criterion “x{40}…” has 301 characters"),
-            (json.dumps({**LINE, "criteria": [{"text": "x", "weight": "huge"}]}), "row 2: The weight 'huge' is unknown"),
+            (
+                json.dumps({**LINE, "criteria": ["x" * 301]}),
+                "row 2: The criterion “x{40}…” has 301 characters",
+            ),
+            (
+                json.dumps({**LINE, "criteria": [{"text": "x", "weight": "huge"}]}),
+                "row 2: The weight 'huge' is unknown",
+            ),
         ],
     )
     def test_a_bad_row_is_one_line_and_leaves_no_output(
@@ -98,7 +111,9 @@ class TestScore:
         folder = tmp_path / "folder"
         folder.mkdir()
 
-        refused(run_main(main, "score", source, tmp_path / "absent" / "out.jsonl", "--crm", "longer"), "absent")
+        refused(
+            run_main(main, "score", source, tmp_path / "absent" / "out.jsonl", "--crm", "longer"), "absent"
+        )
         refused(run_main(main, "score", source, folder, "--crm", "longer"), "folder")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "in.jsonl"]
 
@@ -138,7 +153,14 @@ class TestEvaluate:
         assert "longer    criteria list  2     0.500  0.095 to 0.905" in out
 
     def test_may_leave_the_references_out(self, run_main: Run, tmp_path: Path) -> None:
-        row = {"idx": 1, "prompt": "q", "criteria": ["concise"], "model_a": "aa", "model_b": "a", "preference": "model_a"}
+        row = {
+            "idx": 1,
+            "prompt": "q",
+            "criteria": ["concise"],
+            "model_a": "aa",
+            "model_b": "a",
+            "preference": "model_a",
+        }
         data = write(tmp_path / "data.jsonl", row)
         code, out, _ = run_main(main, "evaluate", data, "--crm", "longer", "--no-references")
 

@@ -39,7 +39,7 @@ def write(folder: Path, *rows: object) -> Path:
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
-    """Corpora of two instructions with the responses of three LLMs, one of them incomplete; and one of FLASK."""
+    """Corpora of two instructions, to one of which an LLM has no response, and of one question of FLASK."""
     for llm, answers in {
         "gpt4_1106_preview": {"first": "x", "second": "y"},
         "terse": {"second": "no", "first": "yes"},
@@ -58,7 +58,11 @@ def texts(tmp_path: Path) -> Path:
 
 class TestPairsToScore:
     def test_are_read_in_their_order(self, tmp_path: Path) -> None:
-        path = write(tmp_path, SCORE_LINE, {**SCORE_LINE, "id": "x", "criteria": [{"text": "slang", "polarity": "avoid"}]})
+        path = write(
+            tmp_path,
+            SCORE_LINE,
+            {**SCORE_LINE, "id": "x", "criteria": [{"text": "slang", "polarity": "avoid"}]},
+        )
         first, second = read_pairs(path)
 
         assert (first.id, first.question.pair) == (7, Pair("q", "a", "b"))
@@ -84,7 +88,9 @@ class TestPairsToScore:
             (json.dumps({k: v for k, v in SCORE_LINE.items() if k != "id"}), "the field 'id' is missing"),
         ],
     )
-    def test_a_bad_row_is_refused_with_file_row_and_reason(self, tmp_path: Path, line: str, reason: str) -> None:
+    def test_a_bad_row_is_refused_with_file_row_and_reason(
+        self, tmp_path: Path, line: str, reason: str
+    ) -> None:
         path = tmp_path / "pairs.jsonl"
         path.write_text(f"{json.dumps(SCORE_LINE)}\n{line}\n")
         with pytest.raises(DatasetError, match=rf"^pairs\.jsonl, row 2: .*{reason}"):

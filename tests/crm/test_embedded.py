@@ -32,7 +32,7 @@ seeds = st.integers(0, 2**32 - 1)
 SHORT = "Boil it for seven minutes."
 LONG = (
     "Boiling an egg looks simple, yet the result depends on its size, its age and the height above the sea. "
-    "Historically, cooks judged by eye. Proteins in the white set at about 62 degrees, those in the yolk at 68, "
+    "Historically, cooks judged by eye. Proteins in the white set at 62 degrees, those in the yolk at 68, "
     "which explains why the white is firm first. For a medium egg, seven minutes are a good start."
 )
 
@@ -45,7 +45,9 @@ def scored(criteria: CriteriaSet, features: np.ndarray, **options: object) -> np
 
 
 def judged(criteria: CriteriaSet, response_a: str = SHORT, response_b: str = LONG) -> float:
-    [verdict] = embedded_crm().judge([Question(criteria, Pair("How do I boil an egg?", response_a, response_b))])
+    [verdict] = embedded_crm().judge(
+        [Question(criteria, Pair("How do I boil an egg?", response_a, response_b))]
+    )
     return verdict.prob_a
 
 
@@ -113,7 +115,11 @@ class TestJudging:
     def test_a_contradictory_pair_of_wishes_leaves_it_nearer_to_undecided(self) -> None:
         both = judged(CriteriaSet.of(["concise and direct", "in-depth analysis"]))
 
-        assert judged(CriteriaSet.of(["in-depth analysis"])) < both < judged(CriteriaSet.of(["concise and direct"]))
+        assert (
+            judged(CriteriaSet.of(["in-depth analysis"]))
+            < both
+            < judged(CriteriaSet.of(["concise and direct"]))
+        )
         want_and_avoid = judged(CriteriaSet.of(["concise and direct"], ["concise and direct"]))
         assert want_and_avoid == pytest.approx(0.5, abs=1e-6)
 
@@ -130,10 +136,14 @@ class TestJudging:
     def test_margins_are_summed_by_weight_over_the_root_of_squares(self) -> None:
         features = random_features(2, 5)
         one, two = Criterion("warm"), Criterion("slang", Weight.OPTIONAL, Polarity.AVOID)
-        margin_one, margin_two = (logit(scored(CriteriaSet((item,)), features).astype(float)) for item in (one, two))
+        margin_one, margin_two = (
+            logit(scored(CriteriaSet((item,)), features).astype(float)) for item in (one, two)
+        )
 
         together = logit(scored(CriteriaSet((one, two)), features).astype(float))
-        np.testing.assert_allclose(together, (margin_one + 0.3 * margin_two) / np.hypot(1, 0.3), rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(
+            together, (margin_one + 0.3 * margin_two) / np.hypot(1, 0.3), rtol=1e-3, atol=1e-3
+        )
 
     def test_agreeing_wishes_make_it_surer(self) -> None:
         one, other = CriteriaSet.of(["concise and direct"]), CriteriaSet.of(["short answers, no fluff"])
@@ -264,7 +274,11 @@ class TestExplaining:
     def test_real_answers_are_told_apart_in_words(self, service: Service) -> None:
         view = View("dailybench", criteria=CriteriaSet.of(["concise and direct"]))
         queries = [query.external_id for query in service.contest("dailybench").record.queries[:20]]
-        shorter = [report for query in queries if "shorter by" in _said(report := service.pair_report(view, "brevia", query))]
+        shorter = [
+            report
+            for query in queries
+            if "shorter by" in _said(report := service.pair_report(view, "brevia", query))
+        ]
         assert len(shorter) >= 15
         words_a, words_b = count_style([shorter[0].response or "", shorter[0].baseline_response or ""])[:, 0]
         assert f"shorter by {words_b - words_a:.0f} words" in _said(shorter[0])
@@ -283,7 +297,12 @@ class TestWeights:
     def test_they_survive_being_saved(self, tmp_path: Path) -> None:
         generator = np.random.default_rng(0)
         size = representation().size
-        shapes = {"hidden_weight": (384, 8), "hidden_bias": (8,), "output_weight": (8, 4), "output_bias": (4,)}
+        shapes = {
+            "hidden_weight": (384, 8),
+            "hidden_bias": (8,),
+            "output_weight": (8, 4),
+            "output_bias": (4,),
+        }
         member = Member(
             **{name: generator.normal(0, 0.1, shape).astype(np.float32) for name, shape in shapes.items()},
             feature_weight=generator.normal(0, 0.1, (4, size)).astype(np.float32),
@@ -304,7 +323,9 @@ class TestWeights:
 
     def test_those_of_another_representation_are_refused(self) -> None:
         other = replace(representation(), state_mean=representation().state_mean + 1)
-        with pytest.raises(WeightsError, match="another version of the representation minilm-style-1: train it again"):
+        with pytest.raises(
+            WeightsError, match="another version of the representation minilm-style-1: train it again"
+        ):
             EmbeddedCRM.load(EMBEDDED_FILE, other)
 
     def test_an_absent_or_damaged_file_is_refused(self, tmp_path: Path) -> None:

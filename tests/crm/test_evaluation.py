@@ -64,7 +64,9 @@ def test_the_interval_is_wilsons(right: int, wrong: int, low: float, high: float
 
 
 def test_the_result_names_the_judge_and_its_calibration_over_lists() -> None:
-    result = evaluate(KnownVerdicts(), [case("0.75 0.1", 1), case("0.75 0.1", -1), case("0.1 0.1", 1, "avoid")])
+    result = evaluate(
+        KnownVerdicts(), [case("0.75 0.1", 1), case("0.75 0.1", -1), case("0.1 0.1", 1, "avoid")]
+    )
 
     assert result.crm == "known"
     assert result.calibration_error == pytest.approx(0.25)

@@ -71,7 +71,9 @@ def ranking(service: Service, benchmark: str, wanted: str = "", avoided: str = "
 
 class TestDailyBench:
     @pytest.mark.parametrize(("llm", "wish"), STYLES.items())
-    def test_a_wish_puts_the_assistant_of_that_style_first(self, service: Service, llm: str, wish: str) -> None:
+    def test_a_wish_puts_the_assistant_of_that_style_first(
+        self, service: Service, llm: str, wish: str
+    ) -> None:
         ranks = ranking(service, "dailybench", wish).ranks
 
         assert [name for name, rank in ranks.items() if rank == 1] == [llm]
@@ -115,7 +117,9 @@ class TestAlpacaEval:
 
 @pytest.mark.corpora
 def test_unseen_annotations_are_judged_right_as_often_as_the_model_card_says(corpora: Path) -> None:
-    judged = read_labelled_pairs(corpora.parent / "preferences" / "criteria_annotations.jsonl", corpora, "dev")
+    judged = read_labelled_pairs(
+        corpora.parent / "preferences" / "criteria_annotations.jsonl", corpora, "dev"
+    )
     result = evaluate(get_crm(), judged)
     accuracy = {item.subset: item for item in result.accuracies}
 

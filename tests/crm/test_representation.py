@@ -74,7 +74,10 @@ def test_it_survives_being_saved(tmp_path: Path) -> None:
 
 
 def test_other_arrays_have_another_digest() -> None:
-    assert replace(representation(), state_mean=representation().state_mean + 1).digest != representation().digest
+    assert (
+        replace(representation(), state_mean=representation().state_mean + 1).digest
+        != representation().digest
+    )
 
 
 class TestAFileThatCannotBeUsed:

@@ -32,7 +32,7 @@ def counted(text: str) -> dict[str, float]:
         ("emojis", "well done 🎉🚀 ☀", 3),
         ("exclamations", "Hi! Ho!!", 3),
         ("questions", "Why? Who?", 2),
-        ("quotations", "“This” and \"that\"", 2),
+        ("quotations", '“This” and "that"', 2),
         ("parentheses", "(one) and (two)", 2),
         ("dashes", "so — well; yes: no - maybe well-known", 4),
         ("commas", "a, b, c", 2),
@@ -80,7 +80,14 @@ def test_every_feature_has_an_example_here() -> None:
 
 
 def test_plain_words_have_nothing_but_words() -> None:
-    assert set(counted("grass is green")) == {"words", "sentence_length", "word_length", "distinct_words", "paragraphs", "verse_lines"}
+    assert set(counted("grass is green")) == {
+        "words",
+        "sentence_length",
+        "word_length",
+        "distinct_words",
+        "paragraphs",
+        "verse_lines",
+    }
 
 
 def test_an_empty_text_has_nothing() -> None:
@@ -97,7 +104,9 @@ def test_every_feature_is_named_once_and_can_be_put_into_words() -> None:
 
 
 def test_structure_enters_as_its_logarithm_and_wording_by_100_words() -> None:
-    short, long = transform_style(count_style(["Dear all,\n1. lovely " + "word " * 16, ("word " * 9 + "lovely ") * 20]))
+    short, long = transform_style(
+        count_style(["Dear all,\n1. lovely " + "word " * 16, ("word " * 9 + "lovely ") * 20])
+    )
 
     assert short[NAMES.index("words")] == pytest.approx(np.log1p(20))
     assert short[NAMES.index("numbered")] == pytest.approx(np.log1p(1))

@@ -16,7 +16,9 @@ from crm.training.preferences import AnnotatedPair
 from crm.training.representation import COMPONENTS, fit_representation
 from crm.training.tones import ToneContrast, read_tone_contrasts, tone_pairs
 
-TINY = Options(members=2, epochs=12, batch_pairs=16, hidden=32, rank=16, dropout=0.1, weight_decay=0.01, seed=5)
+TINY = Options(
+    members=2, epochs=12, batch_pairs=16, hidden=32, rank=16, dropout=0.1, weight_decay=0.01, seed=5
+)
 TWO_TONES = [
     ToneContrast(
         Tone("warmer", "colder"), (), (), (("My dear, how lovely!", "Good."), ("Sweet friend!", "Hello."))
@@ -29,14 +31,17 @@ SUBJECTS = ("soup", "bread", "roses", "trains", "taxes", "stars", "chess", "rain
 
 
 def synthetic_pairs(count: int) -> list[AnnotatedPair]:
-    """A numbered and a plain telling of the same; who wants steps prefers the first, who hates lists the second."""
+    """A numbered and a plain telling of the same; who wants steps prefers the first."""
     pairs = []
     for number in range(count):
         subject, times = SUBJECTS[number % len(SUBJECTS)], 2 + number // len(SUBJECTS)
         steps = "\n".join(f"{step}. Look at the {subject}." for step in range(1, times + 1))
         plain = " and then ".join([f"look at the {subject}"] * times) + "."
         sides = (steps, plain) if number % 2 else (plain, steps)
-        wishes = [CriteriaSet.of(["numbered steps"]), CriteriaSet.of(["plain running text"], ["numbered steps"])]
+        wishes = [
+            CriteriaSet.of(["numbered steps"]),
+            CriteriaSet.of(["plain running text"], ["numbered steps"]),
+        ]
         for_first, for_second = wishes if number % 2 else wishes[::-1]
         pairs.append(AnnotatedPair(Pair("", *sides), for_first, for_second, (), (), "train", subject))
     return pairs
@@ -84,7 +89,7 @@ class TestTrainingSet:
         assert tiny_set.difference.shape == (60, representation().size)
         assert tiny_set.embedding.shape == (2, DIMENSIONS)
         assert tiny_set.list_sign.tolist() == [1, -1] * 60
-        # The first pair: its plain A is wanted by “plain running text” and “avoid numbered steps”, not by “numbered steps”.
+        # A of the first pair is plain: so wish “plain running text” and “avoid numbered steps”.
         assert tiny_set.pair[:4].tolist() == [0, 0, 0, 1]
         assert tiny_set.sign[:3].tolist() == [1, -1, -1]
         assert tiny_set.criterion[:3].tolist() == [0, 1, 1]
@@ -103,7 +108,10 @@ class TestFitting:
         told: list[int] = []
         members = fit_members(tiny_set, representation(), TINY, lambda member, loss: told.append(member))
         fitted = EmbeddedCRM(members, np.zeros(representation().size, np.float32), representation())
-        steps, plain = "1. Feed the cat.\n2. Brush the cat.\n3. Rest.", "Feed the cat and brush it, then rest."
+        steps, plain = (
+            "1. Feed the cat.\n2. Brush the cat.\n3. Rest.",
+            "Feed the cat and brush it, then rest.",
+        )
 
         def prob(criteria: CriteriaSet) -> float:
             return fitted.judge([Question(criteria, Pair("", steps, plain))])[0].prob_a
@@ -137,7 +145,9 @@ def test_the_default_direction_is_recovered() -> None:
 
 def test_a_fitted_representation_has_axes_of_unit_spread() -> None:
     generator = np.random.default_rng(0)
-    states = (generator.normal(size=(600, DIMENSIONS)) * generator.uniform(0.1, 2, DIMENSIONS) + 3).astype(np.float32)
+    states = (generator.normal(size=(600, DIMENSIONS)) * generator.uniform(0.1, 2, DIMENSIONS) + 3).astype(
+        np.float32
+    )
     counts = generator.poisson(3, size=(600, len(NAMES))).astype(np.float32)
     fitted = fit_representation(states, counts, TWO_TONES)
 

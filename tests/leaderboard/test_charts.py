@@ -78,13 +78,13 @@ def test_an_llm_without_responses_has_no_bar(oddly_named: Leaderboard) -> None:
 
 def test_brackets_of_names_are_harmless(oddly_named: Leaderboard) -> None:
     for figure in (interval_chart(oddly_named, LIGHT), slope_chart(oddly_named, LIGHT)):
-        assert "<b>" not in figure.to_json()
-        assert "‹b›Zed‹/b›" in figure.to_json().encode().decode("unicode_escape").encode("latin-1", "ignore").decode(
-            "utf-8", "ignore"
-        ) or "‹b›Zed" in str(figure.to_dict())
+        assert "<b>" not in str(figure.to_dict())
+        assert "‹b›Zed‹/b›" in str(figure.to_dict())
 
 
-def test_titles_that_only_differ_at_their_end_have_a_bar_each(oddly_named: Leaderboard, own_service: Service) -> None:
+def test_titles_that_only_differ_at_their_end_have_a_bar_each(
+    oddly_named: Leaderboard, own_service: Service
+) -> None:
     everywhere = own_service.leaderboard(View(oddly_named.view.benchmark, crm="longer"))
     [bars] = interval_chart(everywhere, LIGHT).data
 

@@ -31,8 +31,8 @@ def test_queries_are_selected_by_category_or_topic(topics: list[str], selected: 
     [
         ("soup", "There is no topic 'soup': did you mean 'Soup'?"),
         ("Gardening", "There is no topic 'Gardening': did you mean 'Garden'?"),
-        ("quantum physics", "There is no topic 'quantum physics'."),
-        ("", "There is no topic ''."),
+        ("quantum physics", "There is no topic 'quantum physics': the categories are Home, Travel, Work."),
+        ("", "There is no topic '': the categories are Home, Travel, Work."),
     ],
 )
 def test_an_unknown_name_is_refused_with_what_is_near(topic: str, message: str) -> None:

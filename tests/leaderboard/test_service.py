@@ -38,7 +38,11 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[CriteriaSet]:
 def test_the_bundled_benchmarks_are_there(service: Service) -> None:
     found = {summary.slug: summary for summary in service.benchmarks()}
 
-    assert (found["dailybench"].n_queries, found["dailybench"].n_llms, found["dailybench"].has_texts) == (522, 7, True)
+    assert (found["dailybench"].n_queries, found["dailybench"].n_llms, found["dailybench"].has_texts) == (
+        522,
+        7,
+        True,
+    )
     assert (found["alpaca-eval"].n_queries, found["alpaca-eval"].has_texts) == (805, False)
     record = service.contest("dailybench").record
     assert len(record.categories) == 12
@@ -87,13 +91,19 @@ class TestLeaderboard:
         assert shown.summary.startswith("Judging by only 6 queries, your ranking ")
 
     def test_soft_win_rates_are_mean_probabilities(self, service: Service) -> None:
-        hard, soft = (service.leaderboard(View("dailybench", criteria=CONCISE, soft=soft)) for soft in (False, True))
+        hard, soft = (
+            service.leaderboard(View("dailybench", criteria=CONCISE, soft=soft)) for soft in (False, True)
+        )
         contest = service.contest("dailybench")
         matrix = service.score_matrix(contest, registry.get_crm(), CONCISE)
         row = contest.llms.index("brevia")
 
-        assert soft.ranking.win_rate[soft.ranking.llms.index("brevia")] == pytest.approx(matrix[row].mean(), abs=1e-5)
-        assert hard.ranking.win_rate[hard.ranking.llms.index("brevia")] == pytest.approx((matrix[row] > 0.5).mean())
+        assert soft.ranking.win_rate[soft.ranking.llms.index("brevia")] == pytest.approx(
+            matrix[row].mean(), abs=1e-5
+        )
+        assert hard.ranking.win_rate[hard.ranking.llms.index("brevia")] == pytest.approx(
+            (matrix[row] > 0.5).mean()
+        )
 
     def test_equal_wishes_in_another_order_give_the_same_numbers(self, service: Service) -> None:
         one, other = (
@@ -108,10 +118,18 @@ class TestLeaderboard:
     @pytest.mark.parametrize(
         ("view", "error", "message"),
         [
-            (View("absent"), BenchmarkNotFoundError, "no benchmark 'absent'; known are 'alpaca-eval', 'dailybench'"),
+            (
+                View("absent"),
+                BenchmarkNotFoundError,
+                "no benchmark 'absent'; known are 'alpaca-eval', 'dailybench'",
+            ),
             (View("dailybench", ("Short fictions",)), UnknownTopicError, "did you mean 'Short fiction'"),
             (View("dailybench", crm="oracle"), UnknownCRMError, "no CRM named 'oracle'"),
-            (View("alpaca-eval", crm="longer"), TextsMissingError, "“git clone .* --benchmark alpaca-eval .*” imports them"),
+            (
+                View("alpaca-eval", crm="longer"),
+                TextsMissingError,
+                "“git clone .* --benchmark alpaca-eval .*” imports them",
+            ),
         ],
     )
     def test_what_cannot_be_shown_is_refused(
@@ -161,10 +179,14 @@ class TestStoredScores:
         own_service.leaderboard(View("dailybench", criteria=CONCISE))
         crm = registry.get_crm()
         with own_service.database.session() as session:
-            assert scores.get_scores(session, "dailybench", ScoreKey(crm.name, crm.version, CONCISE.key)) is None
+            assert (
+                scores.get_scores(session, "dailybench", ScoreKey(crm.name, crm.version, CONCISE.key)) is None
+            )
 
         contest = own_service.contest("dailybench")
-        assert own_service.score_matrix(contest, crm, CONCISE) is own_service.score_matrix(contest, crm, CONCISE)
+        assert own_service.score_matrix(contest, crm, CONCISE) is own_service.score_matrix(
+            contest, crm, CONCISE
+        )
 
     def test_another_baseline_gives_another_leaderboard(self, own_service: Service) -> None:
         before = own_service.leaderboard(View("dailybench", criteria=CONCISE)).ranking
@@ -187,7 +209,9 @@ class TestDrillDown:
         assert {score.category for score in found} == {"Puzzles & Logic", "Arts & Culture"}
         overall = sum(score.win_rate * score.n_queries for score in found) / 72
         assert overall == pytest.approx(shown.ranking.win_rate[shown.ranking.llms.index("verity")])
-        assert [score.win_rate for score in found] == sorted((score.win_rate for score in found), reverse=True)
+        assert [score.win_rate for score in found] == sorted(
+            (score.win_rate for score in found), reverse=True
+        )
 
     def test_queries_come_clearest_win_first(self, service: Service) -> None:
         view = View("dailybench", ("Short fiction",), CONCISE)
@@ -211,7 +235,10 @@ class TestDrillDown:
         assert report.baseline_response
         assert report.response != report.baseline_response
         assert report.prob == score.prob
-        assert [str(verdict.criterion) for verdict in report.verdicts] == ["concise and direct", "Avoid: numbered steps"]
+        assert [str(verdict.criterion) for verdict in report.verdicts] == [
+            "concise and direct",
+            "Avoid: numbered steps",
+        ]
         assert all(verdict.prob < 0.5 and verdict.reasons for verdict in report.verdicts)
 
     def test_one_criterion_alone_is_the_whole_verdict(self, service: Service) -> None:
@@ -233,14 +260,18 @@ class TestDrillDown:
     def test_an_unanswered_query_has_no_verdict(self, service: Service) -> None:
         view = View(criteria=CONCISE)
         answered = {score.query for score in service.query_scores(view, "llama-2-70b-chat-hf")}
-        [unanswered] = {query.external_id for query in service.contest(view.benchmark).record.queries} - answered
+        [unanswered] = {
+            query.external_id for query in service.contest(view.benchmark).record.queries
+        } - answered
         report = service.pair_report(view, "llama-2-70b-chat-hf", unanswered)
 
         assert np.isnan(report.prob)
         assert report.verdicts == ()
 
     def test_a_judge_without_reasons_gives_none(self, own_service: Service) -> None:
-        report = own_service.pair_report(View("dailybench", criteria=CONCISE, crm="longer"), "scholia", "01-1")
+        report = own_service.pair_report(
+            View("dailybench", criteria=CONCISE, crm="longer"), "scholia", "01-1"
+        )
 
         assert report.prob > 0.5
         assert report.verdicts == ()

@@ -64,7 +64,9 @@ def test_every_llm_has_a_row_best_first(concise: Leaderboard) -> None:
     assert [row[0] for row in rows] == [str(rank) for rank in concise.ranking.rank]
     assert [row[3] for row in rows] == [f"{100 * rate:.1f}" for rate in concise.ranking.win_rate]
     column = concise.ranking.category_names.index("Puzzles & Logic")
-    assert [row[-1] for row in rows] == [f"{100 * rate:.0f}" for rate in concise.ranking.category_win_rate[:, column]]
+    assert [row[-1] for row in rows] == [
+        f"{100 * rate:.0f}" for rate in concise.ranking.category_win_rate[:, column]
+    ]
 
 
 def test_changes_are_shown_with_their_direction(concise: Leaderboard) -> None:
@@ -100,7 +102,9 @@ def test_intervals_are_drawn_where_they_lie(concise: Leaderboard) -> None:
 
     ranking = concise.ranking
     for row, (bar, whisker, dot) in enumerate(zip(bars, whiskers, dots, strict=True)):
-        rate, low, high = (100 * values[row] for values in (ranking.win_rate, ranking.ci_low, ranking.ci_high))
+        rate, low, high = (
+            100 * values[row] for values in (ranking.win_rate, ranking.ci_low, ranking.ci_high)
+        )
         assert bar == f"width:{rate:.1f}%"
         assert dot == f"left:{rate:.1f}%"
         left, width = map(float, re.findall(r"[\d.]+", whisker))

@@ -9,7 +9,9 @@ from crm.errors import CriterionError
 from leaderboard.view import View
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
-wishes = (st.text(max_size=60) | st.text("|avoid important optional", max_size=30)).filter(normalise)
+wishes = (st.text(max_size=60) | st.text("|avoid important optional", max_size=30)).filter(
+    lambda text: any(map(str.isprintable, normalise(text)))
+)
 views = st.builds(
     View,
     benchmark=names,

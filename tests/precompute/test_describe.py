@@ -18,11 +18,17 @@ def write(folder: Path, about: object) -> Path:
 
 
 def test_a_bundle_takes_over_what_the_file_says(tmp_path: Path) -> None:
-    path = write(tmp_path, {"title": "Small", "licence": "MIT", "titles": {"zeta": "Zeta 2", "base": "The base"}})
+    path = write(
+        tmp_path, {"title": "Small", "licence": "MIT", "titles": {"zeta": "Zeta 2", "base": "The base"}}
+    )
     bundle = described(samples.bundle(), path)
 
     assert bundle.info == replace(samples.INFO, title="Small", licence="MIT")
-    assert {llm.name: llm.title for llm in bundle.llms} == {"base": "The base", "zeta": "Zeta 2", "alpha": "Alpha"}
+    assert {llm.name: llm.title for llm in bundle.llms} == {
+        "base": "The base",
+        "zeta": "Zeta 2",
+        "alpha": "Alpha",
+    }
     assert [llm.note for llm in bundle.llms] == [llm.note for llm in samples.LLMS]
     assert bundle.queries == samples.bundle().queries
 
@@ -35,7 +41,10 @@ def test_an_empty_description_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_all_texts_of_a_benchmark_can_be_shipped_so_no_command_imports_them(tmp_path: Path) -> None:
-    assert described(samples.bundle(), write(tmp_path, {"text_import_command": None})).info.text_import_command is None
+    assert (
+        described(samples.bundle(), write(tmp_path, {"text_import_command": None})).info.text_import_command
+        is None
+    )
 
 
 @pytest.mark.parametrize("slug", ["dailybench", "alpaca-eval"])
