@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from time import perf_counter, sleep
 from typing import Annotated
 from urllib.error import URLError
@@ -28,6 +29,7 @@ from playwright.sync_api import Error as BrowserError
 
 from benchmarks._report import Report, duration, machine, size
 from crm.command_line import run
+from crm.criteria import CriteriaSet
 from db.engine import URL_VARIABLE
 
 app = typer.Typer(add_completion=False)
@@ -49,6 +51,7 @@ _CHROMIUM_OPTIONS = (
 )
 _STREAMLIT = ("-m", "streamlit", "run", "app.py", "--server.headless", "true")
 _CRITERIA = ("Concise and direct", "Warm and encouraging")
+_TYPED = ("Plain words", "Vivid imagery", "Weighs both sides", "Numbered steps", "Playful humor")
 
 
 class MeasurementError(Exception):
@@ -171,7 +174,30 @@ def measure(browser: Browser, folder: Path, database: str) -> list[Step]:
         for name, link in links.items():
             seconds = _open(browser, server, link)
             steps.append(Step(name, database, seconds, server.memory()))
+        seconds = _type(browser, server)
+        steps.append(Step(f"Type a criterion (median of {len(_TYPED)})", database, seconds, server.memory()))
     return steps
+
+
+def _type(browser: Browser, server: Server) -> float:
+    """Median seconds from the end of typing to the new ranking, on the larger bundled benchmark."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    try:
+        page.goto(server.address, timeout=PAINT_TIMEOUT * 1e3)
+        page.locator(RANKING_ROWS).first.wait_for(timeout=PAINT_TIMEOUT * 1e3)
+        box = page.get_by_label("What do you like in an answer?")
+        waits = []
+        for criterion in _TYPED:
+            box.fill(criterion)
+            start = perf_counter()
+            box.press("Control+Enter")
+            page.locator(f'table[data-criteria="{CriteriaSet.of([criterion]).key}"]').wait_for()
+            waits.append(perf_counter() - start)
+        return median(waits)
+    except BrowserError:
+        raise server.failure("No new ranking came after typing a criterion") from None
+    finally:
+        page.close()
 
 
 def _open(browser: Browser, server: Server, link: str) -> float:

@@ -80,7 +80,8 @@ def ranking_table(
     )
     return (
         f'{STYLE}<div class="usl-scroll" style="--usl-accent:{escape(accent)}">'
-        f'<table class="usl-ranking" data-testid="ranking"><thead><tr>{heading}</tr></thead>'
+        f'<table class="usl-ranking" data-testid="ranking" data-criteria="{leaderboard.view.criteria.key}">'
+        f"<thead><tr>{heading}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
 

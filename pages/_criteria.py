@@ -86,6 +86,7 @@ def _read_text() -> None:
         typed = CriteriaSet.from_lines(st.session_state.criteria_text)
     except CriterionError as error:
         st.session_state.criteria_error = str(error)
+        change_view()
         return
     kept = [
         Criterion(item.text, weights.get((item.text, item.polarity), item.weight), item.polarity)
@@ -100,10 +101,15 @@ def _add(example: str) -> None:
 
 
 def _change(index: int, weight_key: str, avoid_key: str) -> None:
+    """Take over a row's settings, unless the row is gone or has not been drawn with its value yet."""
     criteria = list(st.session_state.view.criteria)
+    weight = st.session_state[weight_key]
+    if weight is None or index >= len(criteria):
+        change_view()
+        return
     criteria[index] = Criterion(
         criteria[index].text,
-        Weight(st.session_state[weight_key]),
+        Weight(weight),
         Polarity.AVOID if st.session_state[avoid_key] else Polarity.WANT,
     )
     _set(CriteriaSet(tuple(criteria)))

@@ -37,12 +37,14 @@ def warm_up() -> None:
 def current_view() -> View:
     """The view of this session, or the link's where the page was opened by one.
 
-    A link that no judge can take is named on the page, and what it would have changed stays as it was.
+    A link that no judge can take is named on the page, and what it would have changed stays as it was. In a
+    run that a widget's change started the link is not read: it may be older than that change.
     """
     link = {name: tuple(st.query_params.get_all(name)) for name in st.query_params}
     if "view" not in st.session_state:
         st.session_state.view = View()
-    if link and link != st.session_state.get("link"):
+    changed_here = st.session_state.pop("changed_here", False)
+    if link and not changed_here and link != st.session_state.get("link"):
         st.session_state.link = link
         try:
             st.session_state.view = View.from_query(link)
@@ -53,7 +55,13 @@ def current_view() -> View:
 
 
 def change_view(**changes: Any) -> None:
-    """Replace parts of the view."""
+    """Replace parts of the view; for the callbacks of widgets, also of those that found nothing to change."""
+    st.session_state.changed_here = True
+    correct_view(**changes)
+
+
+def correct_view(**changes: Any) -> None:
+    """Replace parts of the view that cannot be shown."""
     st.session_state.view = replace(st.session_state.view, **changes)
 
 

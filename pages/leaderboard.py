@@ -12,7 +12,17 @@ from leaderboard.service import Leaderboard
 from leaderboard.table_html import ranking_table
 from leaderboard.view import View
 from pages._criteria import edit_criteria
-from pages._session import MENDABLE, change_view, current_view, palette, plain, service, show, write_link
+from pages._session import (
+    MENDABLE,
+    change_view,
+    correct_view,
+    current_view,
+    palette,
+    plain,
+    service,
+    show,
+    write_link,
+)
 from pages._topics import choose_topics
 
 
@@ -31,9 +41,9 @@ def main() -> None:
     with st.container():  # keeps what follows in its place, however many rows there are
         edit_criteria(st.session_state.view.criteria)
     leaderboard = _leaderboard(st.session_state.view)
+    write_link()
     if leaderboard is not None:
         _show(leaderboard)
-    write_link()
 
 
 def _choose_benchmark(view: View) -> None:
@@ -42,7 +52,7 @@ def _choose_benchmark(view: View) -> None:
     slugs = sorted(titles, key=lambda slug: (slug != View().benchmark, titles[slug]))
     if view.benchmark not in slugs:
         st.error(f"There is no benchmark {view.benchmark!r} here; {titles[slugs[0]]} is shown instead.")
-        change_view(benchmark=slugs[0], topics=())
+        correct_view(benchmark=slugs[0], topics=())
     show("benchmark", st.session_state.view.benchmark)
     st.selectbox(
         "Benchmark",
@@ -59,7 +69,7 @@ def _guarded_topics(view: View) -> None:
     known |= {topic.name for category in record.categories for topic in category.topics}
     if unknown := [topic for topic in view.topics if topic not in known]:
         st.error(f"{record.info.title} has no topic {unknown[0]!r}; it is left out.")
-        change_view(topics=tuple(topic for topic in view.topics if topic in known))
+        correct_view(topics=tuple(topic for topic in view.topics if topic in known))
     choose_topics(record, st.session_state.view.topics)
 
 

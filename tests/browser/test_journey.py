@@ -8,6 +8,8 @@ from urllib.parse import unquote_plus
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from crm.criteria import CriteriaSet
+
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)
 
@@ -115,6 +117,20 @@ def test_into_an_llm_and_back(context: BrowserContext, app_url: str) -> None:
     expect(page.locator(f"{TABLE} tbody tr").first).to_be_visible()
     assert llms(page)[0] == "brevia"
     assert "criterion=Concise" in page.url
+
+
+def test_criteria_typed_one_right_after_the_other_all_count(context: BrowserContext, app_url: str) -> None:
+    page = context.new_page()
+    page.goto(app_url)
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(47)
+    box = page.get_by_label("What do you like in an answer?")
+    for criterion in ("Plain words", "Vivid imagery", "Weighs both sides"):
+        box.fill(criterion)
+        box.press("Control+Enter")
+        # The next one is typed while the page is still drawing its charts.
+        page.locator(f'table[data-criteria="{CriteriaSet.of([criterion]).key}"]').wait_for()
+    settle(page)
+    assert "Weighs+both+sides" in page.url
 
 
 def test_markup_in_a_criterion_runs_nowhere(context: BrowserContext, app_url: str) -> None:
