@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from crm.paths import BUNDLED
+from pages._navigation import come_through_app
 from pages._session import plain, service
 
+come_through_app()
 st.title("Data and method", anchor=False)
 st.markdown(
     """

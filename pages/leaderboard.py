@@ -12,6 +12,7 @@ from leaderboard.service import Leaderboard
 from leaderboard.table_html import ranking_table
 from leaderboard.view import View
 from pages._criteria import edit_criteria
+from pages._navigation import come_through_app
 from pages._session import (
     MENDABLE,
     change_view,
@@ -205,4 +206,5 @@ def _compare(leaderboard: Leaderboard) -> None:
     st.plotly_chart(slope_chart(leaderboard, palette()), config={"displayModeBar": False})
 
 
+come_through_app()
 main()

@@ -12,6 +12,7 @@ from leaderboard.contest import missing_texts_message
 from leaderboard.drilldown import CriterionVerdict, PairReport, QueryScore, TopicScore
 from leaderboard.service import Leaderboard
 from leaderboard.table_html import percent
+from pages._navigation import come_through_app
 from pages._session import MENDABLE, as_parameters, current_view, palette, plain, service, write_link
 
 _LISTED = 12
@@ -191,4 +192,5 @@ def _one_line(text: str) -> str:
     return plain(flat if len(flat) <= _LABEL_LENGTH else f"{flat[: _LABEL_LENGTH - 1]}…")
 
 
+come_through_app()
 main()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -28,7 +29,13 @@ ARGUMENTS = [
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("app")
+    with running_app(tmp_path_factory.mktemp("app")) as url:
+        yield url
+
+
+@contextmanager
+def running_app(folder: Path) -> Iterator[str]:
+    """The address of the app, started on a new database in the folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from crm.criteria import CriteriaSet
+from tests.browser.conftest import running_app
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)
@@ -131,6 +132,17 @@ def test_criteria_typed_one_right_after_the_other_all_count(context: BrowserCont
         page.locator(f'table[data-criteria="{CriteriaSet.of([criterion]).key}"]').wait_for()
     settle(page)
     assert "Weighs+both+sides" in page.url
+
+
+def test_a_new_servers_first_visitor_may_open_a_deep_link(browser: Browser, tmp_path: Path) -> None:
+    with running_app(tmp_path) as url:
+        page = browser.new_page(viewport=SIZES["desktop"])
+        page.goto(f"{url}llm?benchmark=dailybench&criterion=Concise+and+direct&llm=brevia&query=01-1")
+        expect(page.get_by_text("The letter named his daughter.")).to_be_visible()
+        expect(page.get_by_role("link", name="Data and method")).to_be_visible()
+        expect(page.get_by_role("link", name="session")).to_have_count(0)
+        assert "/llm?" in page.url
+        page.close()
 
 
 def test_markup_in_a_criterion_runs_nowhere(context: BrowserContext, app_url: str) -> None:

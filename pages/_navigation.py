@@ -1,0 +1,29 @@
+"""The app's pages, and the way into them through ``app.py``."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.navigation.page import Page
+
+
+def navigation() -> Page:
+    """Declare the pages; the one that the browser asked for is returned."""
+    return st.navigation(
+        [
+            st.Page("pages/leaderboard.py", title="Leaderboard", icon=":material/leaderboard:", default=True),
+            st.Page("pages/llm.py", title="Inside an LLM", icon=":material/search:", url_path="llm"),
+            st.Page("pages/about.py", title="Data and method", icon=":material/menu_book:", url_path="about"),
+        ],
+        position="top",
+    )
+
+
+def come_through_app() -> None:
+    """Start over through ``app.py`` where Streamlit has run a page without it.
+
+    Until pages have been declared once, a new server takes the folder ``pages/`` for a list of pages, and
+    the first browser to open one by its address would see it without navigation and theme.
+    """
+    if "through_app" not in st.session_state:
+        navigation()
+        st.rerun()
