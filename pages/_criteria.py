@@ -35,7 +35,7 @@ def edit_criteria(criteria: CriteriaSet) -> None:
         on_change=_read_text,
     )
     row = st.container(horizontal=True, vertical_alignment="center")
-    row.button("Rank LLMs for me", type="primary")
+    row.button("Rank LLMs for me", type="primary", on_click=change_view)
     if criteria:
         row.button("Clear", on_click=_set, args=(CriteriaSet(),))
         examples: DeltaGenerator = row.popover("Examples", icon=":material/lightbulb:")

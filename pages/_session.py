@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from threading import Thread
+from time import monotonic
 from typing import Any
 
 import streamlit as st
@@ -18,6 +19,9 @@ from leaderboard.view import View
 
 MENDABLE = (LeaderboardError, CRMError, DatabaseError)
 """Errors whose message is shown to the person as it stands."""
+
+_LINK_DELAY = 3.0
+"""Seconds in which a browser may still send an address that has been replaced."""
 
 _MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|:$<>~")
 
@@ -44,7 +48,7 @@ def current_view() -> View:
     if "view" not in st.session_state:
         st.session_state.view = View()
     changed_here = st.session_state.pop("changed_here", False)
-    if link and not changed_here and link != st.session_state.get("link"):
+    if link and not changed_here and link != st.session_state.get("link") and not _just_replaced(link):
         st.session_state.link = link
         try:
             st.session_state.view = View.from_query(link)
@@ -81,7 +85,17 @@ def write_link(extra: dict[str, str] | None = None) -> None:
     link = {name: tuple(values) for name, values in parameters.items()}
     if link != {name: tuple(st.query_params.get_all(name)) for name in st.query_params}:
         st.query_params.from_dict(parameters)
+    if (before := st.session_state.get("link")) not in (None, link):
+        st.session_state.setdefault("replaced", []).append((monotonic(), before))
     st.session_state.link = link
+
+
+def _just_replaced(link: dict[str, tuple[str, ...]]) -> bool:
+    """Whether the browser, asking for this run, had not yet heard of a link written moments ago."""
+    now = monotonic()
+    replaced = [(at, old) for at, old in st.session_state.get("replaced", []) if now - at < _LINK_DELAY]
+    st.session_state.replaced = replaced
+    return any(old == link for _, old in replaced)
 
 
 def as_parameters(view: View, extra: dict[str, str] | None = None) -> dict[str, list[str]]:

@@ -170,3 +170,13 @@ def test_dailybench_says_that_its_assistants_are_one_llm(page: AppTest) -> None:
     page.query_params["benchmark"] = "dailybench"
     page.run()
     assert "one LLM under eight style instructions" in texts(page)
+
+
+def test_an_address_that_lags_behind_does_not_undo_what_was_typed(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    page.text_area(key="criteria_text").set_value("Playful humor").run()
+    del page.query_params["criterion"]  # as a browser that has not heard of the new address yet
+    page.run()
+    assert names(page)[0] == "jester"
+    assert parameter(page, "criterion") == ["Playful humor"]
