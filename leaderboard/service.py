@@ -72,6 +72,11 @@ class Leaderboard:
         """The name each LLM is shown by."""
         return {llm.name: llm.title for llm in self.benchmark.llms}
 
+    @property
+    def baseline_title(self) -> str:
+        """The name the baseline is shown by."""
+        return self.titles[self.benchmark.baseline or ""]
+
 
 class Service:
     """The leaderboard of one database; may be shared between threads."""

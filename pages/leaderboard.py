@@ -146,11 +146,10 @@ def _describe(leaderboard: Leaderboard) -> None:
     """The paper's line: version, number of examples and of models; and who judged."""
     info = leaderboard.benchmark.info
     judge = registry.get_crm(leaderboard.view.crm)
-    baseline = leaderboard.titles.get(leaderboard.benchmark.baseline or "", "")
     parts = [
         f"{info.title}, version {info.version or '–'}",
         f"{leaderboard.n_queries} queries",
-        f"{len(leaderboard.ranking.llms)} LLMs against {baseline}",
+        f"{len(leaderboard.ranking.llms)} LLMs against {leaderboard.baseline_title}",
         f"judged by {judge.name} CRM {judge.version}",
     ]
     st.caption(plain(" · ".join(parts)))

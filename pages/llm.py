@@ -90,7 +90,6 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
     ranking = leaderboard.ranking
     row = ranking.llms.index(llm)
     st.title(plain(leaderboard.titles[llm]), anchor=False)
-    baseline = leaderboard.titles.get(leaderboard.benchmark.baseline or "", "the baseline")
     criteria = str(leaderboard.view.criteria) if leaderboard.view.criteria else "average preference"
     first, second, third = st.columns(3)
     first.metric("Rank", f"{ranking.rank[row]} of {len(ranking.llms)}")
@@ -98,7 +97,7 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
     second.metric("Score", f"{percent(float(ranking.win_rate[row]))} %")
     second.caption(f"95 %: {percent(float(ranking.ci_low[row]))} to {percent(float(ranking.ci_high[row]))}")
     third.metric("Queries", int(ranking.n_queries[row]))
-    third.caption(plain(f"against {baseline}"))
+    third.caption(plain(f"against {leaderboard.baseline_title}"))
     st.html(f"<p style='opacity:0.75;margin:0'>Judged by: {escape(criteria)}</p>")
 
 
@@ -134,13 +133,12 @@ def _pair(leaderboard: Leaderboard, report: PairReport) -> None:
         if report.query_text is not None:
             st.html(f"<p style='font-size:1.1rem;font-weight:600;margin:0'>{escape(report.query_text)}</p>")
         title = leaderboard.titles[st.session_state.llm]
-        baseline = leaderboard.titles.get(leaderboard.benchmark.baseline or "", "")
         if report.response is None or report.baseline_response is None:
             st.info(missing_texts_message(leaderboard.benchmark), icon=":material/visibility_off:")
         else:
             left, right = st.columns(2)
             _response(left, title, report.response)
-            _response(right, f"Baseline: {baseline}", report.baseline_response)
+            _response(right, f"Baseline: {leaderboard.baseline_title}", report.baseline_response)
         _verdicts(report, title)
         st.button("Close", on_click=_close, icon=":material/close:")
 

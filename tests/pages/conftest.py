@@ -1,12 +1,11 @@
-"""A database filled from the bundled benchmarks, shared by the pages' tests."""
+"""The database that the pages' tests open."""
+
+from pathlib import Path
 
 import pytest
 
-from leaderboard.service import Service
-
 
 @pytest.fixture(scope="session")
-def bundled_url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    url = f"sqlite:///{tmp_path_factory.mktemp('pages') / 'usl.sqlite3'}"
-    Service.open(url).database.close()
-    return url
+def bundled_url(bundled_file: Path) -> str:
+    """The address of the shared database of bundled benchmarks."""
+    return f"sqlite:///{bundled_file}"
