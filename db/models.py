@@ -450,3 +450,19 @@ class SampledBenchmark(Base):
     settings: Mapped[dict[str, Any]] = mapped_column(JSON)
     counts: Mapped[list[Any]] = mapped_column(JSON)
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Profile(Base):
+    """What one person chose, as JSON that this package does not read; whoever knows the token holds it.
+
+    `token_sha256` (hex) is all that is kept of the token.
+    """
+
+    __tablename__ = "profile"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token_sha256: Mapped[str] = mapped_column(String(SHA256_HEX_LENGTH), unique=True)
+    payload: Mapped[dict[str, Any]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+    last_used_at: Mapped[datetime] = mapped_column(default=now, index=True)

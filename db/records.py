@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -385,3 +385,11 @@ class ExtractionTotals:
     prompt_tokens: int
     completion_tokens: int
     cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRecord:
+    """A stored profile, as JSON, and when it was last changed (UTC)."""
+
+    payload: Mapping[str, Any]
+    updated_at: datetime

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -30,6 +31,7 @@ from leaderboard.export import (
 )
 from leaderboard.interpretation import interpret
 from leaderboard.interval import UNRANKED
+from leaderboard.profile import read_profile
 from leaderboard.progress_line import progress_line
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
@@ -55,6 +57,7 @@ class CorrelationFormat(StrEnum):
 
 @app.command()
 def rank(
+    context: typer.Context,
     benchmark: Annotated[str, typer.Option(help="Slug of the benchmark.")] = DEFAULT_BENCHMARK,
     topic: Annotated[list[str] | None, typer.Option(help="A topic or category; repeatable.")] = None,
     criterion: Annotated[
@@ -66,6 +69,9 @@ def rank(
     control: Annotated[
         Control, typer.Option(help="Remove length, or length, lists, headings and bold (style).")
     ] = Control.NONE,
+    profile: Annotated[
+        Path | None, typer.Option(help="A downloaded profile; options beside it take the place of its own.")
+    ] = None,
     format: Annotated[RankFormat, typer.Option(help="table, csv or json.")] = RankFormat.TABLE,
 ) -> None:
     """Rank the LLMs of a benchmark under your criteria.
@@ -75,8 +81,10 @@ def rank(
     view = View(
         benchmark, tuple(topic or ()), CriteriaSet.of(criterion or (), avoid or ()), crm, soft, control
     )
+    if profile is not None:
+        view = _view_of_profile(profile, view, context)
     service = Service.open()
-    with progress_line(crm) as tell:
+    with progress_line(view.crm) as tell:
         # Only the table shows what has changed against ∅, which costs as much as the criteria.
         service.judge(view, tell, compare=format is RankFormat.TABLE)
     leaderboard = service.leaderboard(view, watcher=None)
@@ -127,6 +135,18 @@ def correlate_command(
         typer.echo(correlations_json(correlations))
     else:
         _print_correlations(correlations)
+
+
+def _view_of_profile(file: Path, asked: View, context: typer.Context) -> View:
+    """The profile's view, but for what the command line asks for."""
+    chosen = {
+        field.name: getattr(asked, field.name)
+        for field in fields(View)
+        if getattr(asked, field.name) != getattr(View(), field.name)
+        # One may ask for what is the default.
+        or getattr(context.get_parameter_source(field.name), "name", "") == "COMMANDLINE"
+    }
+    return replace(read_profile(file).view, **chosen)
 
 
 def _print_ranking(leaderboard: Leaderboard) -> None:

@@ -16,9 +16,11 @@ from crm.protocol import Pair
 from crm.representation import MISSING
 from db import BenchmarkRecord, Database
 from db.repositories.representations import get_representation
-from db.repositories.texts import answered_queries, query_texts, response_texts
+from db.repositories.texts import answered_queries, query_texts, response_pair, response_texts
 from leaderboard.errors import NothingToRankError
 from leaderboard.selection import indices_of
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +120,15 @@ class StoredContest:
             texts_a = response_texts(session, self.record.info.slug, llm)
         pairs = [
             None if query is None or text_a is None or text_b is None else Pair(query, text_a, text_b)
-            for query, text_a, text_b in zip(self._queries, texts_a, self._baseline_responses, strict=True)
+            for query, text_a, text_b in zip(self.query_texts, texts_a, self._baseline_responses, strict=True)
         ]
         if all(pair is None for pair in pairs):
             raise TextsMissingError(self._why_no_pairs(llm, texts_a))
         return pairs
 
     @cached_property
-    def _queries(self) -> Sequence[str | None]:
+    def query_texts(self) -> Sequence[str | None]:
+        """Texts of the queries, None where they are not stored ``[Q]``."""
         with self.database.session() as session:
             return query_texts(session, self.record.info.slug)
 
@@ -133,6 +136,12 @@ class StoredContest:
     def _baseline_responses(self) -> Sequence[str | None]:
         with self.database.session() as session:
             return response_texts(session, self.record.info.slug, self.baseline)
+
+    def texts_at(self, llm: str, query: int) -> tuple[str | None, str | None]:
+        """The LLM's and the baseline's response to one query, None where it is not stored."""
+        external_id = self.record.queries[query].external_id
+        with self.database.session() as session:
+            return response_pair(session, self.record.info.slug, external_id, llm, self.baseline)
 
     def check_texts(self) -> None:
         """Make sure that there is a pair of texts to judge.
@@ -149,9 +158,9 @@ class StoredContest:
             for name, texts in ((llm, responses), (self.baseline, self._baseline_responses))
             if all(text is None for text in texts)
         ]
-        if len(lacking) == 1 and any(text is not None for text in self._queries):
+        if len(lacking) == 1 and any(text is not None for text in self.query_texts):
             return missing_texts_message(self.record, lacking[0])
-        if lacking or all(text is None for text in self._queries):
+        if lacking or all(text is None for text in self.query_texts):
             return missing_texts_message(self.record)
         return (
             f"{llm} and the baseline {self.baseline} have answered no query of {self.record.info.title} "
@@ -171,6 +180,14 @@ class StoredContest:
             if name not in arrays:
                 arrays[name] = self._read_representation(name)
             return arrays[name]
+
+    def arrays_at(self, name: str, llm: str, query: int) -> tuple[Arrays, Arrays]:
+        """What is stored under ``name`` of the LLM's and of the baseline's response to one query."""
+        stored, row = self.representation(name), self.llms.index(llm)
+        return (
+            {key: array[row, query] for key, array in stored.items()},
+            {key: array[-1, query] for key, array in stored.items()},
+        )
 
     def _read_representation(self, name: str) -> Mapping[str, NDArray[Any]]:
         stacked: dict[str, NDArray[Any]] = {}

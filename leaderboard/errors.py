@@ -99,6 +99,42 @@ class OwnDataError(LeaderboardError):
     """Data that cannot be imported or deleted from the browser; the message says why."""
 
 
+class UploadError(LeaderboardError):
+    """An uploaded file that is refused; the message names the file, the row and the reason."""
+
+    def __init__(self, file: str, reason: str, row: int | None = None) -> None:
+        super().__init__(f"{file}{'' if row is None else f', row {row}'}: {reason}")
+
+
+class SessionMaterialError(LeaderboardError):
+    """Material of a session that cannot be ranked; the message says why."""
+
+
+class ProfileFileError(LeaderboardError):
+    """A profile that cannot be read; the message names the place and the reason."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(f"{file}: {reason}")
+
+
+class ProfileError(LeaderboardError):
+    """A profile that cannot be saved, opened or changed; the message never holds a token."""
+
+
+class UnknownProfileError(ProfileError):
+    """A private link that opens nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("This private link opens no profile: it was deleted, or the link is not complete.")
+
+
+class ProfileChangedError(ProfileError):
+    """The profile is no longer as it was opened."""
+
+    def __init__(self) -> None:
+        super().__init__("The profile was changed elsewhere meanwhile: open its private link again.")
+
+
 class AdminError(LeaderboardError):
     """Somebody who is not admitted to change data; the message never holds a token."""
 

@@ -6,6 +6,7 @@ with it, and it may be stopped and run again.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -17,7 +18,9 @@ from db.engine import URL_VARIABLE
 from db.lock import exclusive
 from db.repositories import benchmarks
 from leaderboard.admin import TOKEN_VARIABLE
+from leaderboard.contest import StoredContest
 from leaderboard.errors import OwnDataError
+from leaderboard.session_material import Material
 
 TABLE_TYPES = ("csv", "jsonl", "parquet")
 _ROOT = Path(__file__).resolve().parent.parent
@@ -73,6 +76,47 @@ def import_table(
         if done.returncode:
             raise OwnDataError(_complaint(done.stderr).replace(str(path), file))
         return done.stdout.strip().splitlines()[-1]
+
+
+def import_material(
+    database: Database, material: Material, contest: StoredContest, slug: str = "", *, title: str = ""
+) -> str:
+    """Import a session's upload, so that everybody has it.
+
+    Args:
+        database: Where to.
+        material: The upload.
+        contest: The contest that it is part of, for what the upload does not say of its queries.
+        slug: Of the new benchmark, where the upload makes one.
+        title: Of the new benchmark.
+
+    Returns:
+        what was imported, in one sentence.
+
+    Raises:
+        OwnDataError: A name is refused, or the text of a query is neither stored nor in the upload.
+    """
+    places = {query.external_id: place for place, query in enumerate(contest.record.queries)}
+    rows = []
+    for llm, given in material.responses.items():
+        for query, response in given.items():
+            record, text = contest.record.queries[places[query]], contest.query_texts[places[query]]
+            if text is None:
+                raise OwnDataError(
+                    f"The text of the query {query!r} is not stored here: upload it with a column query."
+                )
+            place = {"category": record.category, "topic": record.topic}
+            rows.append({"id": query, "query": text, **place, "llm": llm, "response": response})
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    made = material.made
+    return import_table(
+        database,
+        content,
+        "the upload.jsonl",
+        material.benchmark if made is None else slug,
+        baseline="" if made is None else made.baseline or "",
+        title="" if made is None else title,
+    )
 
 
 def own_benchmarks(database: Database) -> dict[str, str]:

@@ -59,6 +59,7 @@ class Leaderboard:
         n_judged: On how many of them the ranking rests.
         judging: How far a slow judge is; None for a judge that has no need to wait.
         doubts: What the judge says against trusting its ranking under these criteria.
+        notes: What else a person should know about it, one sentence each.
     """
 
     view: View
@@ -73,6 +74,7 @@ class Leaderboard:
     n_judged: int
     judging: Judging | None = None
     doubts: tuple[Doubt, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -84,7 +86,7 @@ class Leaderboard:
             found.append(removed)
         if doubts := doubts_in_brief(self.doubts):
             found.append(doubts)
-        return tuple(found)
+        return (*found, *self.notes)
 
     @property
     def removed(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from crm.criteria import CriteriaSet
 from crm.protocol import CRM, Explains
 from crm.representation import MISSING
 from db import BenchmarkSummary, Database
-from db.repositories import benchmarks, texts
+from db.repositories import benchmarks
 from leaderboard.background import Background
 from leaderboard.contest import StoredContest
 from leaderboard.control import Control, control_terms
@@ -54,8 +54,8 @@ class Scored:
 class Service:
     """The leaderboard of one database; may be shared between threads."""
 
-    def __init__(self, database: Database) -> None:
-        """Serve the benchmarks of an open database.
+    def __init__(self, database: Database, background: Background | None = None) -> None:
+        """Serve the benchmarks of an open database, with slow judges of its own if none are given.
 
         Raises:
             OptionsError: The environment's number of judges at once is none.
@@ -65,7 +65,7 @@ class Service:
         self._matrices: Recent[NDArray[np.float32]] = Recent(_MATRICES_KEPT)
         self._defaults: Recent[Ranking] = Recent(_MATRICES_KEPT)
         self._control_terms: Recent[NDArray[np.float64]] = Recent(_CONTESTS_KEPT)
-        self._background = Background()
+        self._background = background or Background()
 
     @classmethod
     def open(cls, url: str | None = None) -> Service:
@@ -167,12 +167,16 @@ class Service:
             return self._background.filling(contest, crm, criteria).matrix.prob
         return self._matrices.get(
             (contest.identity, crm.name, crm.version, criteria.key),
-            lambda: _filled(contest, crm, criteria),
+            lambda: self._filled(contest, crm, criteria),
         )
+
+    def _filled(self, contest: StoredContest, crm: CRM, criteria: CriteriaSet) -> NDArray[np.float32]:
+        """What a judge that reads representations says ``[L, Q]``."""
+        return filled(contest, crm, criteria)
 
     def topic_scores(self, view: View, llm: str) -> list[TopicScore]:
         """The LLM's win rate by topic over the view's queries, best first."""
-        contest = self.contest(view.benchmark)
+        contest = self._contest_of(view)
         row, selected = self._row(contest, view, llm), queries_with(contest.record, view.topics)
         queries = [query for query, chosen in zip(contest.record.queries, selected, strict=True) if chosen]
         return topic_scores(
@@ -184,7 +188,7 @@ class Service:
 
     def query_scores(self, view: View, llm: str) -> list[QueryScore]:
         """The LLM's verdicts on the view's queries, clearest wins first; unanswered ones left out."""
-        contest = self.contest(view.benchmark)
+        contest = self._contest_of(view)
         row, selected = self._row(contest, view, llm), queries_with(contest.record, view.topics)
         verdicts = [
             QueryScore(query.external_id, query.category, query.topic, float(prob))
@@ -195,8 +199,7 @@ class Service:
 
     def query_texts(self, slug: str) -> list[str | None]:
         """Texts of the benchmark's queries in their order, None where they are not stored."""
-        with self.database.session() as session:
-            return texts.query_texts(session, slug)
+        return list(self.contest(slug).query_texts)
 
     def pair_report(self, view: View, llm: str, query: str) -> PairReport:
         """Both responses to one query and the verdict per criterion, with reasons where the judge has any.
@@ -205,23 +208,21 @@ class Service:
             UnknownLLMError: The LLM is not ranked here.
             UnknownQueryError: There is no such query.
         """
-        contest = self.contest(view.benchmark)
+        contest = self._contest_of(view)
         prob = self._row(contest, view, llm)
         position = {item.external_id: index for index, item in enumerate(contest.record.queries)}
         if query not in position:
             raise UnknownQueryError(f"There is no query {query!r} in {contest.record.info.title}.")
-        with self.database.session() as session:
-            [query_text] = texts.query_texts(session, view.benchmark, [query])
-            responses = texts.response_pair(session, view.benchmark, query, llm, contest.baseline)
         index = position[query]
         record = contest.record.queries[index]
+        response, baseline_response = contest.texts_at(llm, index)
         return PairReport(
             query=query,
             category=record.category,
             topic=record.topic,
-            query_text=query_text,
-            response=responses[0],
-            baseline_response=responses[1],
+            query_text=contest.query_texts[index],
+            response=response,
+            baseline_response=baseline_response,
             prob=float(prob[index]),
             verdicts=self._verdicts(contest, view, llm, index),
         )
@@ -232,12 +233,9 @@ class Service:
         crm = registry.get_crm(view.crm)
         if not isinstance(crm, Explains) or crm.representation is None:
             return ()
-        stored = contest.representation(crm.representation)
-        row = contest.llms.index(llm)
-        if MISSING in (stored["digest"][row, query], stored["digest"][-1, query]):
+        first, second = contest.arrays_at(crm.representation, llm, query)
+        if MISSING in (first["digest"], second["digest"]):
             return ()
-        first = {name: array[row, query] for name, array in stored.items()}
-        second = {name: array[-1, query] for name, array in stored.items()}
         doubted = {doubt.criterion: doubt.reason for doubt in doubts_of(crm, view.criteria)}
         verdicts = []
         for criterion in view.criteria or (None,):
@@ -255,7 +253,7 @@ class Service:
 
     def _request(self, view: View) -> Request:
         """The view with what it names looked up; raises as ``leaderboard``."""
-        contest = self.contest(view.benchmark)
+        contest = self._contest_of(view)
         crm = registry.get_crm(view.crm)
         selected = queries_with(contest.record, view.topics)
         return Request(view, contest, crm, selected, self._terms(contest, view.control))
@@ -272,6 +270,10 @@ class Service:
             (contest.identity, control), lambda: control_terms(style_counts(contest), control)
         )
 
+    def _contest_of(self, view: View) -> StoredContest:
+        """The contest that the view's judge judges."""
+        return self.contest(view.benchmark)
+
     def _default(self, request: Request) -> Ranking:
         """The ranking under ∅, kept from view to view of the same topics."""
         return self._defaults.get(
@@ -282,7 +284,8 @@ class Service:
         )
 
 
-def _filled(contest: StoredContest, crm: CRM, criteria: CriteriaSet) -> NDArray[np.float32]:
+def filled(contest: StoredContest, crm: CRM, criteria: CriteriaSet) -> NDArray[np.float32]:
+    """The score matrix ``[L, Q]`` of a judge that reads representations, NaN where a response is missing."""
     matrix = np.full((len(contest.llms), contest.n_queries), np.nan, dtype=np.float32)
     for block in crm.score(criteria, contest):
         matrix[np.ix_(block.llms, block.queries)] = block.prob

@@ -57,7 +57,7 @@ def ranking_table(
     Args:
         leaderboard: What to show.
         columns: Categories that get a column.
-        link_of: From an LLM's name to the address of its page.
+        link_of: From an LLM's name to the address of its page; an empty one makes no link.
         accent: CSS colour of the intervals.
     """
     compared = bool(leaderboard.view.criteria) and leaderboard.default is not None
@@ -109,8 +109,7 @@ def _row(
     likely = f"Rank {rank}; 95 % between {ranking.rank_low[row]} and {ranking.rank_high[row]}"
     cells = [
         f'<td class="usl-rank" title="{likely}">{"–" if rank == UNRANKED else rank}</td>',
-        f'<td class="usl-name"><a href="{escape(link_of(llm))}" target="_self">'
-        f"{escape(leaderboard.titles[llm])}</a></td>",
+        f'<td class="usl-name">{_name(leaderboard.titles[llm], link_of(llm))}</td>',
         f"<td>{_change(float(leaderboard.changes[row]))}</td>" if compared else "",
         f"<td>{percent(win_rate)}</td>",
         f"<td>{_move(win_rate - float(removed.plain_win_rate[row]))}</td>" if removed is not None else "",
@@ -119,6 +118,10 @@ def _row(
         *(f"<td>{percent(float(ranking.category_win_rate[row, column]), 0)}</td>" for column in columns),
     ]
     return f'<tr data-llm="{escape(llm)}">{"".join(cells)}</tr>'
+
+
+def _name(title: str, link: str) -> str:
+    return f'<a href="{escape(link)}" target="_self">{escape(title)}</a>' if link else escape(title)
 
 
 def percent(fraction: float, decimals: int = 1) -> str:

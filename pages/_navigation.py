@@ -17,6 +17,7 @@ def navigation() -> Page:
             st.Page("pages/llm.py", title="Inside an LLM", icon=":material/search:", url_path="llm"),
             st.Page("pages/judges.py", title="Judges", icon=":material/balance:", url_path="judges"),
             st.Page("pages/topics.py", title="Topics", icon=":material/bubble_chart:", url_path="topics"),
+            st.Page("pages/yours.py", title="Yours", icon=":material/person:", url_path="yours"),
             st.Page("pages/about.py", title="Data and method", icon=":material/menu_book:", url_path="about"),
         ],
         position="top",

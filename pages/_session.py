@@ -28,9 +28,15 @@ _MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|:$<>~")
 
 
 @st.cache_resource(show_spinner="Opening the database …")
-def service() -> Service:
+def shared_service() -> Service:
     """The service of this process."""
     return Service.open()
+
+
+def service() -> Service:
+    """The service of this process, with what this session has brought."""
+    own: Service | None = st.session_state.get("session_service")
+    return own or shared_service()
 
 
 @st.cache_resource(show_spinner=False)

@@ -17,6 +17,7 @@ from leaderboard.view import View
 from pages._criteria import edit_criteria
 from pages._doubts import show_doubts
 from pages._how_sure import show_how_sure
+from pages._inside import link_to_llm, look_inside
 from pages._judging import is_active, live
 from pages._navigation import come_through_app
 from pages._saved_views import offer_to_keep
@@ -185,10 +186,11 @@ def _table(leaderboard: Leaderboard) -> None:
         ranking_table(
             leaderboard,
             columns if wide else (),
-            lambda llm: leaderboard.view.to_link("llm", llm=llm),
+            link_to_llm(leaderboard),
             palette().accent,
         )
     )
+    look_inside(leaderboard)
     st.caption("Score: percentage of queries on which the LLM beats the baseline, with its 95 % interval.")
 
 

@@ -1,0 +1,109 @@
+"""A profile under a private link in two browsers, and an LLM of one's own, in a real Chromium."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from tests.browser.conftest import running_app
+from tests.browser.test_journey import SIZES, TABLE, llms, scores, settle
+
+pytestmark = pytest.mark.browser
+expect.set_options(timeout=30_000)
+
+
+@pytest.fixture(params=SIZES)
+def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport=SIZES[request.param], accept_downloads=True)
+    context.set_default_timeout(30_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the app's database and log are."""
+    return tmp_path_factory.mktemp("yours")
+
+
+@pytest.fixture(scope="module")
+def own_url(folder: Path) -> Iterator[str]:
+    with running_app(folder) as url:
+        yield url
+
+
+VIEW = "benchmark=dailybench&topic=Arts+%26+Culture&criterion=optional%7CWarm"
+
+
+def test_a_private_link_shows_the_same_in_a_second_browser(
+    context: BrowserContext, browser: Browser, own_url: str, folder: Path
+) -> None:
+    page = context.new_page()
+    page.goto(f"{own_url}?{VIEW}")
+    # The first look at a new database waits until it is filled.
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(7, timeout=120_000)
+    settle(page)
+    shown = llms(page), scores(page)
+    page.goto(f"{own_url}yours?{VIEW}")
+    page.get_by_role("button", name="Save under a private link").click()
+    expect(page.get_by_text("Saved. Keep the link below")).to_be_visible()
+    link = page.get_by_test_id("stCode").inner_text().strip()
+    token = link.split("?profile=")[1]
+    assert link.startswith(f"{own_url}?profile=")
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert json.loads(download.value.path().read_text())["criteria"][0]["weight"] == "Optional"
+
+    other = browser.new_context(viewport=page.viewport_size)
+    second = other.new_page()
+    second.goto(link)
+    expect(second.get_by_text("Your profile is open")).to_be_visible()
+    expect(second.get_by_label("What do you like in an answer?")).to_have_value("Warm")
+    expect(second.get_by_text("42 queries")).to_be_visible()
+    settle(second)
+    assert (llms(second), scores(second)) == shown
+
+    # The token is nowhere but in the private link: not in the address, on the page, or in the log.
+    second.wait_for_url(lambda url: "criterion=" in url)
+    assert token not in second.url
+    assert token not in second.content()
+    assert token not in (folder / "log").read_text()
+
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_text("The profile is deleted")).to_be_visible()
+    second.goto(link)
+    expect(second.get_by_text("opens no profile")).to_be_visible()
+    other.close()
+
+
+def test_an_uploaded_llm_is_ranked_at_once(context: BrowserContext, own_url: str, tmp_path: Path) -> None:
+    page = context.new_page()
+    page.goto(f"{own_url}yours?benchmark=dailybench")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Its queries").click()
+    rows = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()[:20]]
+    assert len(rows) == 20
+    upload = tmp_path / "mine.jsonl"
+    answers = [{**row, "response": f"=1+1 <b>Short</b> {row['query'][:20]}"} for row in rows]
+    upload.write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    page.locator("input[type=file]").last.set_input_files(upload)
+    page.get_by_label("Name of the LLM").fill("mine")
+    page.get_by_role("button", name="Rank it with the others").click()
+    expect(page.get_by_text("20 responses are ranked now")).to_be_visible()
+    expect(page.get_by_text("502 queries have no response")).to_be_visible()
+
+    page.get_by_text("See the ranking").click()
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(8)
+    expect(page.locator(f"{TABLE} tbody tr[data-llm=mine]")).to_contain_text("mine (yours, this session)")
+    settle(page)
+    page.get_by_role("combobox", name="Look inside an LLM").click()
+    page.keyboard.type("mine")
+    expect(page.get_by_role("option")).to_have_text(["mine (yours, this session)"])
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="mine (yours, this session)")).to_be_visible()
+    page.get_by_role("button", name="%").first.click()
+    expect(page.get_by_text("=1+1 <b>Short</b>").first).to_be_visible()
