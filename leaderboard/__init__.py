@@ -11,6 +11,8 @@ Where to look:
 - ``certainty``: who can be told apart from whom; ``sensitivity``: what the top hangs on; ``how_sure``: both
   for a view
 - ``correlation``: Kendall, NDCG, RBO, weighted τ and Spearman between two rankings
+- ``compare``: several views side by side; ``permutation``: p-values of all five measures;
+  ``compare_html``, ``likeness_html``, ``compare_charts``, ``compare_export``: drawn and written
 - ``interpretation``: one plain sentence on such a comparison
 - ``export``: rankings to CSV and JSON, and CSV back to ranks
 - ``view``: what a person chose, as a value that a link carries; ``selection``: which queries that means

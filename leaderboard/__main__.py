@@ -97,8 +97,8 @@ def rank(
         # Only the table shows what has changed against ∅, which costs as much as the criteria.
         service.judge(view, tell, compare=format is RankFormat.TABLE)
     leaderboard = service.leaderboard(view, watcher=None)
-    doubts = map(doubt_sentence, leaderboard.doubts)
-    for note in filter(None, (*doubts, leaderboard.weighted, leaderboard.narrow, leaderboard.removed)):
+    doubts, removed = map(doubt_sentence, leaderboard.doubts), " ".join(leaderboard.removed)
+    for note in filter(None, (*doubts, leaderboard.weighted, leaderboard.narrow, removed)):
         typer.echo(f"note: {note}", err=True)
     columns = leaderboard.shown_categories
     if format is RankFormat.CSV:

@@ -105,10 +105,10 @@ def ndcg(predicted: Ranks, reference: Ranks) -> float:
     within the tie were equally likely (McSherry & Najork 2008). Not symmetric.
     """
     places = np.arange(len(predicted))
-    gain = _shared_by_ties(reference, np.exp2(-places) - np.exp2(-float(len(predicted))))
+    gain = shared_by_ties(reference, np.exp2(-places) - np.exp2(-float(len(predicted))))
     discount = 1 / np.log2(places + 2)
-    ideal = gain @ _shared_by_ties(reference, discount)
-    return min(1.0, float(gain @ _shared_by_ties(predicted, discount) / ideal))
+    ideal = gain @ shared_by_ties(reference, discount)
+    return min(1.0, float(gain @ shared_by_ties(predicted, discount) / ideal))
 
 
 def rank_biased_overlap(first: Ranks, second: Ranks, persistence: float = PERSISTENCE) -> float:
@@ -123,12 +123,17 @@ def rank_biased_overlap(first: Ranks, second: Ranks, persistence: float = PERSIS
     """
     if not 0 < persistence < 1:
         raise OptionError(f"The persistence of RBO lies between 0 and 1, but it is {persistence}.")
-    negligible = math.ceil(math.log(np.finfo(np.float64).eps) / math.log(persistence))
-    depth = np.arange(1, min(len(first), negligible) + 1)
-    in_first, in_second = _membership(first, depth), _membership(second, depth)
+    depth = rbo_depths(len(first), persistence)
+    in_first, in_second = top_membership(first, depth), top_membership(second, depth)
     overlap = np.sum(in_first * in_second, axis=1)
     agreement = overlap / np.sqrt(np.sum(in_first**2, axis=1) * np.sum(in_second**2, axis=1))
     return float((1 - persistence) * np.sum(persistence ** (depth - 1) * agreement))
+
+
+def rbo_depths(n: int, persistence: float = PERSISTENCE) -> NDArray[np.int64]:
+    """The depths d at which RBO looks at n LLMs, from 1."""
+    negligible = math.ceil(math.log(np.finfo(np.float64).eps) / math.log(persistence))
+    return np.arange(1, min(n, negligible) + 1)
 
 
 def highest_rbo(n: int, persistence: float = PERSISTENCE) -> float:
@@ -181,14 +186,14 @@ def _degenerate(first: Ranks, second: Ranks) -> float | None:
     return None
 
 
-def _shared_by_ties(ranks: Ranks, value_at_place: NDArray[np.float64]) -> NDArray[np.float64]:
+def shared_by_ties(ranks: Ranks, value_at_place: NDArray[np.float64]) -> NDArray[np.float64]:
     """For each LLM [n], the mean value of the places that it and those tied with it take up."""
     _, group = np.unique(ranks, return_inverse=True)
     means = np.bincount(np.sort(group), weights=value_at_place) / np.bincount(group)
     return means[group]
 
 
-def _membership(ranks: Ranks, depth: NDArray[np.int64]) -> NDArray[np.float64]:
+def top_membership(ranks: Ranks, depth: NDArray[np.int64]) -> NDArray[np.float64]:
     """To what part each LLM is among the top d, [depths, n] in [0, 1]."""
     ahead = rankdata(ranks, method="min") - 1
     tied = rankdata(ranks, method="max") - ahead

@@ -43,22 +43,22 @@ def ranking_csv(ranking: Ranking, categories: Sequence[str] = (), *, note: str =
         UnknownCategoryError: if the ranking has no such category.
     """
     columns = [_column(ranking, name) for name in categories]
-    notes = [_as_text_cell(note)] if note else []
+    notes = [text_cell(note)] if note else []
     heading = ["note"] if note else []
-    lines = [_csv_line([*COLUMNS, *(_as_text_cell(name) for name in categories), *heading])]
+    lines = [csv_line([*COLUMNS, *(text_cell(name) for name in categories), *heading])]
     for row, llm in enumerate(ranking.llms):
         rank = int(ranking.rank[row])
         cells = [
             "" if rank == UNRANKED else str(rank),
-            _as_text_cell(llm),
-            _as_number_cell(ranking.win_rate[row]),
-            _as_number_cell(ranking.ci_low[row]),
-            _as_number_cell(ranking.ci_high[row]),
+            text_cell(llm),
+            number_cell(ranking.win_rate[row]),
+            number_cell(ranking.ci_low[row]),
+            number_cell(ranking.ci_high[row]),
             str(ranking.n_queries[row]),
-            *(_as_number_cell(ranking.category_win_rate[row, column]) for column in columns),
+            *(number_cell(ranking.category_win_rate[row, column]) for column in columns),
             *notes,
         ]
-        lines.append(_csv_line(cells))
+        lines.append(csv_line(cells))
     return "".join(lines)
 
 
@@ -102,13 +102,11 @@ def win_rates_csv(stored: StoredScores, rates: Sequence[WinRateRecord], *, heade
     """
     key = stored.key
     criteria = str(CriteriaSet.from_json(list(stored.criteria)))
-    lines = [_csv_line(WIN_RATE_COLUMNS)] if header else []
+    lines = [csv_line(WIN_RATE_COLUMNS)] if header else []
     for rate in rates:
         texts = (key.crm, key.crm_version, key.criteria, criteria, rate.category, rate.llm)
         numbers = (rate.hard, rate.soft, rate.ci_low, rate.ci_high)
-        lines.append(
-            _csv_line([*map(_as_text_cell, texts), *map(_as_number_cell, numbers), str(rate.n_queries)])
-        )
+        lines.append(csv_line([*map(text_cell, texts), *map(number_cell, numbers), str(rate.n_queries)]))
     return "".join(lines)
 
 
@@ -191,25 +189,25 @@ def _column(ranking: Ranking, category: str) -> int:
     return ranking.category_names.index(category)
 
 
-def _csv_line(cells: Sequence[str]) -> str:
+def csv_line(cells: Sequence[str]) -> str:
     """One line of CSV; written with CR LF, without which Python leaves a carriage return unquoted."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\r\n").writerow(cells)
     return line.getvalue().removesuffix("\r\n") + "\n"
 
 
-def _as_text_cell(text: str) -> str:
+def text_cell(text: str) -> str:
     """Text with an apostrophe before what a spreadsheet would run, or what would read back as such a cell."""
     return f"'{text}" if text.lstrip("'").startswith(_FORMULA_STARTS) else text
 
 
 def _from_text_cell(cell: str) -> str:
-    """The text that ``_as_text_cell`` made the cell from."""
+    """The text that ``text_cell`` made the cell from."""
     escaped = cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA_STARTS)
     return cell[1:] if escaped else cell
 
 
-def _as_number_cell(value: float) -> str:
+def number_cell(value: float) -> str:
     """A fraction with four decimals; empty where unknown."""
     return "" if math.isnan(value) else f"{value:.{DECIMALS}f}"
 

@@ -31,7 +31,7 @@ def removed_in_brief(control: Control) -> str:
     return "" if control is Control.NONE else f"{NAMES[control]} removed from the win rates"
 
 
-def removed_sentences(ranking: Ranking, control: Control, titles: Mapping[str, str]) -> str:
+def effect_sentences(ranking: Ranking, control: Control, titles: Mapping[str, str]) -> str:
     """What was removed and how much it mattered; empty if nothing was or nobody is ranked.
 
     Args:
@@ -61,14 +61,15 @@ def removed_sentences(ranking: Ranking, control: Control, titles: Mapping[str, s
         if n_queries < FEWEST_QUERIES
         else ""
     )
-    preferences = _preferences(removed.effects.tolist(), control)
-    return f"{NAMES[control]} {verb} removed. {effect} {preferences}{caution}"
+    return f"{NAMES[control]} {verb} removed. {effect}{caution}"
 
 
-def _preferences(effects: list[float], control: Control) -> str:
-    """Which of two responses the judge prefers that differ in one term alone, and how often."""
+def preference_sentence(ranking: Ranking, control: Control) -> str:
+    """Which of two responses the judge prefers that differ in one term alone, and how often; else empty."""
+    if ranking.removed is None:
+        return ""
     preferred, indifferent = [], []
-    for term, effect in zip(TERMS[control], effects, strict=True):
+    for term, effect in zip(TERMS[control], ranking.removed.effects.tolist(), strict=True):
         share = float(expit(abs(effect) * term.example))
         if share - 0.5 < _NO_PREFERENCE:
             indifferent.append(term.name)

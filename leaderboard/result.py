@@ -13,7 +13,7 @@ from leaderboard.correlation import Correlations
 from leaderboard.doubts import doubts_in_brief
 from leaderboard.progress import Progress, State
 from leaderboard.ranking import Ranking
-from leaderboard.removed import removed_in_brief, removed_sentences
+from leaderboard.removed import effect_sentences, preference_sentence, removed_in_brief
 from leaderboard.selection import queries_with
 from leaderboard.view import View
 from leaderboard.weights_words import too_narrow, weights_in_brief, weights_sentences
@@ -94,9 +94,10 @@ class Leaderboard:
         return tuple(found)
 
     @property
-    def removed(self) -> str:
-        """What was controlled for and how much it mattered, in words; empty without a control."""
-        return removed_sentences(self.ranking, self.view.control, self.titles)
+    def removed(self) -> tuple[str, ...]:
+        """What was controlled for and how much it mattered, and why; nothing without a control."""
+        effect = effect_sentences(self.ranking, self.view.control, self.titles)
+        return (effect, preference_sentence(self.ranking, self.view.control)) if effect else ()
 
     @property
     def n_effective(self) -> float:

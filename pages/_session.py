@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Thread
 from time import monotonic
@@ -85,7 +86,7 @@ def show(key: str, value: Any) -> None:
         st.session_state[key] = value
 
 
-def write_link(extra: dict[str, str] | None = None) -> None:
+def write_link(extra: Mapping[str, str | Sequence[str]] | None = None) -> None:
     """Put the view, and what else the page shows, into the address bar."""
     parameters = as_parameters(st.session_state.view, extra)
     link = {name: tuple(values) for name, values in parameters.items()}
@@ -104,11 +105,14 @@ def _just_replaced(link: dict[str, tuple[str, ...]]) -> bool:
     return any(old == link for _, old in replaced)
 
 
-def as_parameters(view: View, extra: dict[str, str] | None = None) -> dict[str, list[str]]:
-    """A view and extra values as parameters of an address."""
+def as_parameters(view: View, extra: Mapping[str, str | Sequence[str]] | None = None) -> dict[str, list[str]]:
+    """A view and extra values, of which there may be several by one name, as parameters of an address."""
     parameters: dict[str, list[str]] = {}
-    for name, value in (*view.to_query(), *(extra or {}).items()):
+    for name, value in view.to_query():
         parameters.setdefault(name, []).append(value)
+    for name, values in (extra or {}).items():
+        if listed := [values] if isinstance(values, str) else list(values):
+            parameters[name] = listed
     return parameters
 
 

@@ -19,6 +19,7 @@ from pages._doubts import show_doubts
 from pages._how_sure import show_how_sure
 from pages._judging import is_active, live
 from pages._navigation import come_through_app
+from pages._saved_views import offer_to_keep
 from pages._session import (
     change_view,
     correct_view,
@@ -150,7 +151,9 @@ def _describe(leaderboard: Leaderboard) -> None:
     if leaderboard.weighted:
         st.info(plain(leaderboard.weighted), icon=":material/scale:")
     if leaderboard.removed:
-        st.info(plain(leaderboard.removed), icon=":material/balance:")
+        effect, preference = leaderboard.removed
+        st.info(plain(effect), icon=":material/balance:")
+        st.caption(plain(preference))
     if info.slug == "dailybench":
         st.info(
             "The eight assistants here are one LLM under eight style instructions, not eight products: they "
@@ -178,8 +181,10 @@ def _table(leaderboard: Leaderboard) -> None:
     with row.popover("Link to this view", icon=":material/link:"):
         st.code(leaderboard.view.to_link(st.context.url or ""), language=None, wrap_lines=True)
         st.caption(
-            "Topics, interests, criteria, weights and judge are in it; whoever opens it sees the same."
+            "Topics, interests, criteria, weights, judge and control are in the link; "
+            "whoever opens it sees the same."
         )
+    offer_to_keep(leaderboard.view, row)
     wide = row.toggle(
         "Categories", value=bool(leaderboard.view.topics), help="One column per chosen category."
     )

@@ -12,6 +12,7 @@ from leaderboard.contest import missing_texts_message
 from leaderboard.doubts import doubts_in_brief
 from leaderboard.drilldown import CriterionVerdict, PairReport, QueryScore, TopicScore
 from leaderboard.interval import UNRANKED
+from leaderboard.removed import removed_in_brief
 from leaderboard.result import Leaderboard
 from leaderboard.table_html import percent
 from pages._critique import show_critique
@@ -104,6 +105,8 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
     third.metric("Queries", int(ranking.n_queries[row]))
     third.caption(plain(f"against {leaderboard.baseline_title}"))
     st.html(f"<p style='opacity:0.75;margin:0'>Judged by: {escape(criteria)}</p>")
+    if removed := removed_in_brief(leaderboard.view.control):
+        st.caption(f"{removed} above; topics and verdicts below are as they were judged.")
     if doubts := doubts_in_brief(leaderboard.doubts):
         st.html(f"<p style='opacity:0.75;margin:0'>{escape(doubts)}</p>")
 

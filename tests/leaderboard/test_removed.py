@@ -6,10 +6,11 @@ import pytest
 from crm.criteria import CriteriaSet
 from leaderboard.control import Control
 from leaderboard.ranking import Removed
-from leaderboard.removed import removed_sentences
+from leaderboard.removed import effect_sentences, preference_sentence
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
 from leaderboard.view import View
+from tests.judges import SlowCRM, register
 
 CONCISE = CriteriaSet.of(["Concise and direct"])
 
@@ -54,8 +55,11 @@ def test_a_category_column_is_controlled_as_well(controlled: Leaderboard) -> Non
 
 
 def test_what_was_removed_is_said_in_words(controlled: Leaderboard) -> None:
-    assert controlled.removed.startswith("Length is removed. Win rates move by ")
-    assert "the judge prefers the clearly shorter one (" in controlled.removed
+    effect, preference = controlled.removed
+    assert effect.startswith("Length is removed. Win rates move by ")
+    assert preference.startswith(
+        "Of two otherwise equal responses, the judge prefers the clearly shorter one ("
+    )
     assert "Length removed from the win rates" in controlled.caveats
 
 
@@ -66,24 +70,28 @@ def test_what_does_not_matter_is_said_not_to(controlled: Leaderboard) -> None:
         n_queries=np.full(47, 3),
     )
 
-    assert removed_sentences(plain, Control.LENGTH, controlled.titles) == (
+    assert effect_sentences(plain, Control.LENGTH, controlled.titles) == (
         "Length is removed. Win rates hardly move, by 0.0 points on average, and none of 47 LLMs changes "
-        "rank. Of two otherwise equal responses, length hardly matters to the judge. "
-        "With only 3 queries this is a rough guess."
+        "rank. With only 3 queries this is a rough guess."
+    )
+    assert preference_sentence(plain, Control.LENGTH) == (
+        "Of two otherwise equal responses, length hardly matters to the judge."
     )
 
 
 def test_style_names_every_term(service: Service) -> None:
-    said = service.leaderboard(View("alpaca-eval", criteria=CONCISE, control=Control.STYLE)).removed
+    effect, preference = service.leaderboard(
+        View("alpaca-eval", criteria=CONCISE, control=Control.STYLE)
+    ).removed
 
-    assert said.startswith("Length, lists, headings and bold are removed.")
-    assert "half as many list items (" in said
+    assert effect.startswith("Length, lists, headings and bold are removed.")
+    assert "half as many list items (" in preference
 
 
 def test_without_a_control_there_is_nothing_to_say(service: Service) -> None:
     plain = service.leaderboard(View("dailybench"))
 
-    assert plain.removed == ""
+    assert plain.removed == ()
     assert plain.caveats == ()
 
 
@@ -93,3 +101,20 @@ def test_narrow_topics_and_soft_scores_are_controlled_too(service: Service) -> N
 
     assert np.all((ranking.ci_low <= ranking.win_rate) & (ranking.win_rate <= ranking.ci_high))
     assert set(ranking.n_queries.tolist()) == {6}
+
+
+def test_a_slow_judge_is_controlled_from_its_first_block_to_its_last(
+    own_service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crm = SlowCRM()
+    register(monkeypatch, crm)
+    view = View("dailybench", ("Arts & Culture",), crm=crm.name, control=Control.LENGTH)
+    nothing_yet = own_service.leaderboard(view, watcher=None)
+    assert nothing_yet.ranking.ranks == {}
+    assert nothing_yet.removed == ()
+
+    own_service.judge(view)
+    judged = own_service.leaderboard(view, watcher=None)
+    assert judged.ranking.removed is not None
+    assert judged.ranking.removed.effects[0] > 2
+    assert "the judge prefers the clearly longer one (" in judged.removed[1]

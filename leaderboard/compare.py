@@ -1,0 +1,136 @@
+"""Several views side by side: ranks in one table, and how far every two of them agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from urllib.parse import parse_qs, urlencode
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.control import Control
+from leaderboard.correlation import Ranks
+from leaderboard.permutation import Measure, likeness, p_value
+from leaderboard.removed import NAMES
+from leaderboard.result import Leaderboard
+from leaderboard.view import DEFAULT_CRM, View
+
+MOST_VIEWS = 8
+LETTERS = "ABCDEFGH"
+CROWD = "∅, the crowd"
+_FEWEST_LLMS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One view of a comparison.
+
+    Attributes:
+        letter: What it is called in tables and charts.
+        words: What it is, in words.
+        leaderboard: Its leaderboard, complete or as far as a slow judge is.
+    """
+
+    letter: str
+    words: str
+    leaderboard: Leaderboard
+
+    @cached_property
+    def ranks(self) -> dict[str, int]:
+        """Rank by LLM."""
+        return self.leaderboard.ranking.ranks
+
+
+@dataclass(frozen=True, eq=False)
+class SideBySide:
+    """V views and all the L LLMs that any of them ranks.
+
+    Attributes:
+        columns: The views.
+        llms: Names, in the order of the first view; those that it does not rank follow.
+        ranks: [L, V], NaN where a view does not rank an LLM.
+        titles: The name each LLM is shown by.
+    """
+
+    columns: tuple[Column, ...]
+    llms: tuple[str, ...]
+    ranks: NDArray[np.float64]
+    titles: Mapping[str, str]
+
+    def n_common(self, predicted: int, reference: int) -> int:
+        """How many LLMs both of two columns rank."""
+        return int(self._common(predicted, reference).sum())
+
+    def likeness(self, measure: Measure) -> NDArray[np.float64]:
+        """[V, V], the column of each row as prediction, that of each column as reference.
+
+        NaN where two views share fewer than two LLMs.
+        """
+        return self._of_pairs(lambda first, second: likeness(measure, first, second))
+
+    def p_values(self, measure: Measure) -> NDArray[np.float64]:
+        """[V, V], how often chance makes two rankings at least so alike; NaN likewise."""
+        return self._of_pairs(lambda first, second: p_value(measure, first, second))
+
+    def _common(self, predicted: int, reference: int) -> NDArray[np.bool_]:
+        both: NDArray[np.bool_] = np.isfinite(self.ranks[:, predicted]) & np.isfinite(
+            self.ranks[:, reference]
+        )
+        return both
+
+    def _of_pairs(self, compare: Callable[[Ranks, Ranks], float]) -> NDArray[np.float64]:
+        """Something [V, V] of the ranks of the LLMs that two views share."""
+        n = len(self.columns)
+        found = np.full((n, n), np.nan)
+        for predicted, reference in product(range(n), repeat=2):
+            common = self._common(predicted, reference)
+            if common.sum() >= _FEWEST_LLMS:
+                found[predicted, reference] = compare(
+                    self.ranks[common, predicted], self.ranks[common, reference]
+                )
+        return found
+
+
+def side_by_side(columns: Sequence[Column]) -> SideBySide:
+    """Put leaderboards beside each other; they may be of different benchmarks."""
+    llms = tuple(dict.fromkeys(llm for column in columns for llm in column.ranks))
+    ranks = [[column.ranks.get(llm, np.nan) for column in columns] for llm in llms]
+    titles = {llm: title for column in columns for llm, title in column.leaderboard.titles.items()}
+    return SideBySide(
+        tuple(columns), llms, np.array(ranks, dtype=np.float64).reshape(len(llms), len(columns)), titles
+    )
+
+
+def in_words(view: View, benchmark_title: str) -> str:
+    """What a view is: its criteria, topics and benchmark, then whatever is not the default."""
+    parts = [str(view.criteria) if view.criteria else CROWD]
+    parts.append(", ".join(view.topics) or "all topics")
+    if view.topic_weights:
+        parts.append(f"weights {', '.join(map(str, view.topic_weights))}")
+    if view.interests:
+        parts.append(f"interests {', '.join(view.interests)}")
+    parts.append(benchmark_title)
+    if view.crm != DEFAULT_CRM:
+        parts.append(f"judged by {view.crm}")
+    if view.soft:
+        parts.append("soft scores")
+    if view.control is not Control.NONE:
+        parts.append(f"{NAMES[view.control].lower()} removed")
+    return " · ".join(parts)
+
+
+def written(view: View) -> str:
+    """A view as one parameter of a link; ``read`` reads it back."""
+    return urlencode(view.to_query())
+
+
+def read(text: str) -> View:
+    """The view that ``written`` wrote.
+
+    Raises:
+        CriterionError, LeaderboardError: as ``View.from_query``.
+    """
+    return View.from_query(parse_qs(text, keep_blank_values=True))

@@ -1,0 +1,183 @@
+"""Several views side by side: who is where for whom, and how far the rankings agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from crm.criteria import CriteriaSet
+from crm.criteria_lists import popular_criteria
+from leaderboard.compare import LETTERS, Column, SideBySide, in_words, side_by_side
+from leaderboard.compare_charts import bump_chart
+from leaderboard.compare_export import likeness_csv, ranks_csv
+from leaderboard.compare_html import ranks_table
+from leaderboard.correlation import highest_rbo
+from leaderboard.judge_charts import DARK_JUDGES, LIGHT_JUDGES
+from leaderboard.likeness_html import likeness_table
+from leaderboard.permutation import DRAWS, Measure
+from leaderboard.removed import removed_in_brief
+from leaderboard.result import Leaderboard
+from leaderboard.view import View
+from pages._navigation import come_through_app
+from pages._saved_views import (
+    drop,
+    drop_all,
+    keep,
+    saved_views,
+    take_over_link,
+    write_compare_link,
+)
+from pages._session import MENDABLE, as_parameters, palette, plain, service
+
+_CHART = {"displayModeBar": False}
+_FEWEST = 2
+_EXAMPLES = 4
+_NOTES = {
+    Measure.KENDALL: "−1 to 1: share of pairs in the same order less share in the opposite order.",
+    Measure.NDCG: "0 to 1: how much of the best is on top, if the column's ranking is the right one.",
+    Measure.RBO: "0 to {best:.2f}: overlap of the tops, the first places counting most.",
+    Measure.WEIGHTED_TAU: "−1 to 1: τ in which pairs near the top of the row's ranking count more.",
+    Measure.SPEARMAN: "−1 to 1: correlation of the ranks.",
+}
+
+
+def main() -> None:
+    """Lay the page out."""
+    view = take_over_link()
+    st.title("Compare views", anchor=False)
+    st.markdown(
+        "Rankings for several wishes, topics or judges side by side. Each is a view of the leaderboard that "
+        "you added with **Add this view**; the link of this page holds them all."
+    )
+    views = saved_views()
+    columns = [column for letter, kept in zip(LETTERS, views, strict=False) if (column := _row(letter, kept))]
+    _buttons(view, views)
+    write_compare_link()
+    if len(columns) < _FEWEST:
+        what = "Add another view" if views else "Add views on the leaderboard, or try an example"
+        st.info(f"Two views are needed to compare. {what}.", icon=":material/info:")
+        return
+    compared = side_by_side(columns)
+    _ranks(compared)
+    _likenesses(compared)
+
+
+def _row(letter: str, view: View) -> Column | None:
+    """A line on one view with its way back and out; its leaderboard, where it can be had."""
+    leaderboard, problem = _leaderboard(view)
+    title = view.benchmark if leaderboard is None else leaderboard.benchmark.info.title
+    words = in_words(view, title)
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False)
+    row.markdown(f"**{letter}** &nbsp; {plain(words)}", width="stretch")
+    row.page_link(
+        "pages/leaderboard.py", label="Open", icon=":material/open_in_new:", query_params=as_parameters(view)
+    )
+    row.button(
+        "",
+        key=f"drop:{letter}",
+        on_click=drop,
+        args=(view,),
+        icon=":material/close:",
+        type="tertiary",
+        help=f"Remove {letter}",
+    )
+    if problem:
+        st.error(plain(f"{letter}: {problem}"))
+    elif leaderboard is not None and not leaderboard.n_judged:
+        st.info(f"{letter} is not judged yet: open it on the leaderboard.", icon=":material/hourglass:")
+    elif leaderboard is not None and (doubts := _caveats(leaderboard)):
+        st.caption(plain(f"{letter}: {doubts}"))
+    return None if leaderboard is None or not leaderboard.n_judged else Column(letter, words, leaderboard)
+
+
+def _caveats(leaderboard: Leaderboard) -> str:
+    """What is in part or doubted; what is controlled for is among the words already."""
+    control = removed_in_brief(leaderboard.view.control)
+    return "; ".join(caveat for caveat in leaderboard.caveats if caveat != control)
+
+
+def _leaderboard(view: View) -> tuple[Leaderboard | None, str]:
+    """What there is of a view, without setting a slow judge to work; or what is wrong with it."""
+    try:
+        return service().leaderboard(view, watcher=None), ""
+    except MENDABLE as error:
+        return None, str(error)
+
+
+def _buttons(view: View, views: tuple[View, ...]) -> None:
+    row = st.container(horizontal=True, vertical_alignment="center")
+    crowd = replace(view, criteria=CriteriaSet())
+    if view.criteria and view not in views and len(views) < len(LETTERS):
+        row.button("Add the leaderboard’s view", on_click=keep, args=(view,), icon=":material/add:")
+    if crowd not in views and len(views) < len(LETTERS):
+        row.button("Add ∅, the crowd", on_click=keep, args=(crowd,), icon=":material/add:")
+    if not views:
+        examples = [View(view.benchmark, criteria=item.criteria) for item in popular_criteria()[:_EXAMPLES]]
+        row.button(
+            "Try an example",
+            on_click=keep,
+            args=(View(view.benchmark), *examples),
+            type="primary",
+            help=f"∅ and {_EXAMPLES} popular criteria.",
+        )
+    else:
+        row.button("Remove all", on_click=drop_all, type="tertiary")
+
+
+def _ranks(compared: SideBySide) -> None:
+    st.subheader("Ranks", anchor=False)
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    background = str(st.get_option(f"theme.{theme}.backgroundColor"))
+    st.download_button(
+        "Download ranks as CSV",
+        ranks_csv(compared),
+        file_name="usl-ranks.csv",
+        mime="text/csv",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+    table, chart = st.tabs(["Table", "Chart"], key="compare_tabs", on_change="rerun")
+    if table.open:
+        with table:
+            st.html(ranks_table(compared, palette().accent, background))
+    if chart.open:
+        with chart:
+            colours = DARK_JUDGES if theme == "dark" else LIGHT_JUDGES
+            st.plotly_chart(bump_chart(compared, palette(), colours.colours), config=_CHART)
+            st.caption("In colour: the LLMs whose rank changes most.")
+
+
+def _likenesses(compared: SideBySide) -> None:
+    st.subheader("How far the rankings agree", anchor=False)
+    measure = st.segmented_control(
+        "Measure",
+        list(Measure),
+        default=Measure.KENDALL,
+        key="measure",
+        required=True,
+        label_visibility="collapsed",
+    )
+    measure = Measure(measure or Measure.KENDALL)
+    st.html(likeness_table(compared, measure, palette()))
+    note = _NOTES[measure].format(best=highest_rbo(len(compared.llms)))
+    roles = "" if measure.is_symmetric else " Rows are predictions, columns references."
+    side = "two-sided" if measure.is_signed else "one-sided"
+    how = "exact or asymptotic" if measure is Measure.KENDALL else f"from {DRAWS:,} orders drawn at random"
+    st.caption(
+        f"{note}{roles} p: how often chance makes two rankings at least so alike, {side}, {how}, "
+        "for each pair by itself."
+    )
+    st.download_button(
+        "Download agreement as CSV",
+        likeness_csv(compared),
+        file_name="usl-agreement.csv",
+        mime="text/csv",
+        on_click="ignore",
+        icon=":material/download:",
+        help="All five measures with their p-values.",
+    )
+
+
+come_through_app()
+main()

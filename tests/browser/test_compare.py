@@ -1,0 +1,94 @@
+"""From a leaderboard that is controlled for length to a comparison that is sent to somebody, in Chromium."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+pytestmark = pytest.mark.browser
+expect.set_options(timeout=60_000)
+
+SIZES = {"desktop": {"width": 1400, "height": 1000}, "phone": {"width": 390, "height": 844}}
+RANKING = 'table[data-testid="ranking"]'
+SIDE_BY_SIDE = 'table[data-testid="side-by-side"]'
+LIKENESS = 'table[data-testid="likeness"]'
+
+
+@pytest.fixture(params=SIZES)
+def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport=SIZES[request.param], accept_downloads=True)
+    context.set_default_timeout(60_000)
+    yield context
+    context.close()
+
+
+def settle(page: Page) -> None:
+    """Wait until the page's script has run to its end."""
+    page.locator("[data-test-script-state=notRunning]").wait_for()
+
+
+def cells(page: Page, table: str) -> list[list[str]]:
+    return page.locator(f"{table} tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+
+
+def test_views_are_added_compared_and_sent(
+    context: BrowserContext, browser: Browser, app_url: str, tmp_path: Path
+) -> None:
+    page = context.new_page()
+    page.goto(f"{app_url}?benchmark=dailybench&criterion=Concise+and+direct&control=length")
+    expect(page.locator(f"{RANKING} th", has_text="± control")).to_have_count(1)
+    expect(page.get_by_text("Length is removed. Win rates")).to_be_visible()
+
+    # How sure is that?
+    page.get_by_role("tab", name="How sure").click()
+    expect(page.get_by_text("With other queries like these, brevia")).to_be_visible()
+    expect(page.locator('table[data-testid="groups"] tbody tr')).to_have_count(7)
+
+    # Keep this view, and another one.
+    page.get_by_role("tab", name="Ranking", exact=True).click()
+    page.get_by_role("button", name="Add this view").click()
+    expect(page.get_by_role("button", name="Added to compare")).to_be_visible()
+    settle(page)
+    box = page.get_by_label("What do you like in an answer?")
+    box.fill("Warm and encouraging")
+    page.get_by_role("button", name="Rank LLMs for me").click()
+    expect(page.get_by_role("button", name="Add this view")).to_be_enabled()
+    page.get_by_role("button", name="Add this view").click()
+    page.get_by_role("link", name="Compare (2)").click()
+    expect(page.locator(f"{SIDE_BY_SIDE} tbody tr")).to_have_count(7)
+    page.get_by_role("button", name="Add ∅, the crowd").click()
+    expect(page.locator(f"{SIDE_BY_SIDE} thead th")).to_have_count(4)
+    settle(page)
+    ranks, likeness = cells(page, SIDE_BY_SIDE), cells(page, LIKENESS)
+    assert ranks[0][:2] == ["brevia (extremely concise)", "1"]
+    assert next(row for row in ranks if row[0].startswith("lumen"))[2] == "1"
+    scroller = page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+    assert scroller
+
+    # What is downloaded says the same.
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download ranks as CSV").click()
+    saved = tmp_path / "ranks.csv"
+    download.value.save_as(saved)
+    with saved.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.reader(lines))
+    assert [[row[1], row[3], row[5]] for row in rows[1:]] == [row[1:] for row in ranks]
+    assert "length removed" in rows[0][1]
+
+    # The chart, another measure, and the same in somebody else's browser.
+    page.get_by_role("tab", name="Chart").click()
+    expect(page.locator(".js-plotly-plot")).to_be_visible()
+    page.get_by_text("NDCG", exact=True).click()
+    expect(page.get_by_text("Rows are predictions, columns references.")).to_be_visible()
+    other = browser.new_context(viewport=page.viewport_size)
+    second = other.new_page()
+    second.goto(page.url)
+    expect(second.locator(f"{SIDE_BY_SIDE} thead th")).to_have_count(4)
+    settle(second)
+    assert cells(second, SIDE_BY_SIDE) == ranks
+    assert cells(second, LIKENESS) == likeness
+    other.close()
