@@ -118,8 +118,8 @@ def measure(
         ),
         note=f"{len(results.llms)} LLMs, {results.preference.shape[1]} instructions. Mean difference: "
         "absolute, in percentage points. Correlation of changes: Pearson, between what the control and what "
-        "upstream adds to the win rate of each LLM. Upstream has two more terms: a difficulty of each "
-        "instruction, and responses made to game it.",
+        "upstream adds to the win rate of each LLM. Upstream's model has two more terms: a difficulty of "
+        "each instruction, and responses made to game it.",
     ).finish(output)
 
 

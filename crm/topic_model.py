@@ -49,7 +49,8 @@ class TopicParameters:
         method: HDBSCAN's choice of clusters from its tree: ``eom`` prefers broad ones, ``leaf`` fine ones.
         careful: Similarity of c-TF-IDF vectors from which an outlier is reassigned by its words.
         by_distributions: Whether outliers that are left go where the distributions of their words point.
-        by_embeddings: Whether the last ones go to the topic of the nearest mean embedding.
+        by_embeddings: Whether the last ones go to the topic of the nearest mean embedding; those that point
+            away from all of them stay.
         keywords: Words that describe a topic.
         seed: Of UMAP.
     """

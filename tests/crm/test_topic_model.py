@@ -1,6 +1,7 @@
 """Topics among few texts; what the pipeline finds in many is tested with the jobs that use it."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,10 @@ from crm.topic_model import OUTLIER, Step, TopicParameters, fewest_texts, find_t
 PARAMETERS = TopicParameters(neighbours=8, smallest_cluster=10, density_neighbours=3, keywords=4)
 
 
-def groups(*sizes: int, strays: int = 0) -> np.ndarray:
-    """Embeddings in groups far from each other, and some between all of them."""
+def groups(*sizes: int) -> np.ndarray:
+    """Embeddings in groups far from each other."""
     chance = np.random.default_rng(0)
     rows = [np.eye(12)[group] * 5 + chance.normal(0, 0.15, (size, 12)) for group, size in enumerate(sizes)]
-    rows.append(np.ones((strays, 12)) * 2 + chance.normal(0, 3, (strays, 12)))
     stacked = np.concatenate(rows).astype(np.float32)
     return stacked / np.linalg.norm(stacked, axis=1, keepdims=True)
 
@@ -46,26 +46,25 @@ def test_texts_without_words_have_topics_without_keywords(text: str) -> None:
     assert found.keywords == ((), ())
 
 
-def test_strays_go_where_words_point_and_the_last_to_the_nearest_mean() -> None:
+def test_outliers_go_where_their_words_point_and_the_others_to_the_nearest_mean() -> None:
     texts = ["boil the soup"] * 20 + ["prune the roses"] * 20 + ["boil soup"] * 6 + ["who are you"] * 6
-    embeddings = groups(20, 20, strays=12)
-    kept = find_topics(texts, embeddings, PARAMETERS)
-    assert kept is not None
-    assert OUTLIER not in kept.topic_of
-    outliers = kept.step_of != Step.CLUSTERED
-    assert outliers.any()
-    left = find_topics(
-        texts,
-        embeddings,
-        TopicParameters(**{**_fields(), "careful": 1.0, "by_distributions": False, "by_embeddings": False}),
-    )
+    embeddings = groups(20, 20, 6, 6)  # six are too few for a topic of their own
+    parameters = replace(PARAMETERS, neighbours=5)
+    found = find_topics(texts, embeddings, parameters)
+    assert found is not None
+    soup = found.topic_of[0]
+    assert found.step_of[:40].tolist() == [Step.CLUSTERED] * 40
+    assert found.step_of[40:46].tolist() == [Step.C_TF_IDF] * 6
+    assert found.topic_of[40:46].tolist() == [soup] * 6
+    # Without words there is the meaning; what points away from every mean is left.
+    by_meaning = found.step_of[46:] == Step.EMBEDDINGS
+    assert by_meaning.any()
+    assert ((found.topic_of[46:] == OUTLIER) == ~by_meaning).all()
+
+    left = find_topics(texts, embeddings, replace(parameters, by_distributions=False, by_embeddings=False))
     assert left is not None
-    assert (left.topic_of[outliers] == OUTLIER).all()
-    assert (left.step_of[outliers] == Step.LEFT).all()
-    by_words = kept.step_of[40:46][outliers[40:46]]
-    assert set(by_words.tolist()) <= {Step.C_TF_IDF, Step.DISTRIBUTIONS}
-    by_meaning = kept.step_of[46:][outliers[46:]]
-    assert set(by_meaning.tolist()) <= {Step.EMBEDDINGS}
+    assert left.topic_of[40:].tolist() == [soup] * 6 + [OUTLIER] * 6
+    assert left.step_of[46:].tolist() == [Step.LEFT] * 6
 
 
 def test_so_few_texts_have_no_topics() -> None:
@@ -73,7 +72,3 @@ def test_so_few_texts_have_no_topics() -> None:
     least = fewest_texts(parameters)
     assert find_topics(["soup bread"] * (least - 1), groups(least - 1), parameters) is None
     find_topics(["soup bread"] * least, groups(least - 4, 4), parameters)
-
-
-def _fields() -> dict[str, object]:
-    return {name: getattr(PARAMETERS, name) for name in TopicParameters.__slots__}

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -131,4 +132,6 @@ def without_models(patch: Callable[[object, str, object], object], bundled: Path
 if __name__ == "__main__":  # the process that the tests kill
     without_models(setattr, Path(os.devnull))
     sys.argv[0] = "precompute"
+    # A shell that starts tests in the background lets them ignore the interruption.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     command_line.main()

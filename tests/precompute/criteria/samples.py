@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -86,4 +87,6 @@ class Endpoint:
 if __name__ == "__main__":  # the process that the tests kill
     collect_samples.without_models(setattr, Path(os.devnull))
     sys.argv[0] = "precompute"
+    # A shell that starts tests in the background lets them ignore the interruption.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     command_line.main()

