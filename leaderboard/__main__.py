@@ -29,12 +29,14 @@ from leaderboard.export import (
     read_ranking_csv,
     win_rates_csv,
 )
+from leaderboard.interests import read_interests
 from leaderboard.interpretation import interpret
 from leaderboard.interval import UNRANKED
 from leaderboard.profile import read_profile
 from leaderboard.progress_line import progress_line
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
+from leaderboard.topic_weight import read_topic_weights
 from leaderboard.view import DEFAULT_BENCHMARK, DEFAULT_CRM, View
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Rank LLMs for one person.")
@@ -72,6 +74,14 @@ def rank(
     profile: Annotated[
         Path | None, typer.Option(help="A downloaded profile; options beside it take the place of its own.")
     ] = None,
+    topic_weight: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="Makes a topic count more or less than 1; repeatable."),
+    ] = None,
+    interest: Annotated[
+        list[str] | None,
+        typer.Option(help="What you use LLMs for: queries count by closeness to it; repeatable."),
+    ] = None,
     format: Annotated[RankFormat, typer.Option(help="table, csv or json.")] = RankFormat.TABLE,
 ) -> None:
     """Rank the LLMs of a benchmark under your criteria.
@@ -79,7 +89,14 @@ def rank(
     A slow judge may take long: what it has judged is kept when the command is interrupted.
     """
     view = View(
-        benchmark, tuple(topic or ()), CriteriaSet.of(criterion or (), avoid or ()), crm, soft, control
+        benchmark,
+        tuple(topic or ()),
+        CriteriaSet.of(criterion or (), avoid or ()),
+        crm,
+        soft,
+        control,
+        read_topic_weights(topic_weight or ()),
+        read_interests(interest or ()),
     )
     if profile is not None:
         view = _view_of_profile(profile, view, context)
@@ -88,10 +105,9 @@ def rank(
         # Only the table shows what has changed against ∅, which costs as much as the criteria.
         service.judge(view, tell, compare=format is RankFormat.TABLE)
     leaderboard = service.leaderboard(view, watcher=None)
-    for doubt in leaderboard.doubts:
-        typer.echo(f"note: {doubt_sentence(doubt)}", err=True)
-    if leaderboard.removed:
-        typer.echo(f"note: {' '.join(leaderboard.removed)}", err=True)
+    doubts, removed = map(doubt_sentence, leaderboard.doubts), " ".join(leaderboard.removed)
+    for note in filter(None, (*doubts, leaderboard.weighted, leaderboard.narrow, removed)):
+        typer.echo(f"note: {note}", err=True)
     columns = leaderboard.shown_categories
     if format is RankFormat.CSV:
         typer.echo(ranking_csv(leaderboard.ranking, columns), nl=False)

@@ -54,7 +54,7 @@ class Certainty:
     Attributes:
         llms: L names.
         win_rate: [L], fractions.
-        n_queries: [L], on how many queries each rests.
+        n_queries: [L], on how many queries each rests, or how many equal ones they are worth if weighted.
         samples: [B, L], win rates in each resample.
         apart: [L, L], which pairs can be told apart, at 5 % for all pairs together.
         group: [L], number of the LLM's group, from 0; no two LLMs of a group can be told apart.
@@ -111,7 +111,8 @@ def certainty(found: Estimate, llms: Sequence[str]) -> Certainty:
         llms: their names, in the same order.
     """
     ranked = [row for row in found.best_first(llms).tolist() if not np.isnan(found.win_rate[row])]
-    samples, win_rate, n_queries = found.samples()[:, ranked], found.win_rate[ranked], found.n_queries[ranked]
+    samples, win_rate = found.samples()[:, ranked], found.win_rate[ranked]
+    n_queries = np.floor(found.n_effective[ranked]).astype(np.int64)
     apart = told_apart(win_rate, samples, n_queries)
     return Certainty(
         llms=tuple(llms[row] for row in ranked),

@@ -108,6 +108,10 @@ def in_words(view: View, benchmark_title: str) -> str:
     """What a view is: its criteria, topics and benchmark, then whatever is not the default."""
     parts = [str(view.criteria) if view.criteria else CROWD]
     parts.append(", ".join(view.topics) or "all topics")
+    if view.topic_weights:
+        parts.append(f"weights {', '.join(map(str, view.topic_weights))}")
+    if view.interests:
+        parts.append(f"interests {', '.join(view.interests)}")
     parts.append(benchmark_title)
     if view.crm != DEFAULT_CRM:
         parts.append(f"judged by {view.crm}")
@@ -127,6 +131,6 @@ def read(text: str) -> View:
     """The view that ``written`` wrote.
 
     Raises:
-        CriterionError, UnknownControlError: as ``View.from_query``.
+        CriterionError, LeaderboardError: as ``View.from_query``.
     """
     return View.from_query(parse_qs(text, keep_blank_values=True))

@@ -15,12 +15,14 @@ from crm.errors import RepresentationMissingError, TextsMissingError
 from crm.protocol import Pair
 from crm.representation import MISSING
 from db import BenchmarkRecord, Database
-from db.repositories.representations import get_representation
+from db.repositories.representations import get_query_representation, get_representation
 from db.repositories.texts import answered_queries, query_texts, response_pair, response_texts
-from leaderboard.errors import NothingToRankError
+from leaderboard.errors import EmbeddingsMissingError, NothingToRankError
 from leaderboard.selection import indices_of
 
 Arrays = Mapping[str, NDArray[Any]]
+QUERY_REPRESENTATION = "minilm-queries"
+"""Name under which the queries' own embeddings are stored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +96,24 @@ class StoredContest:
         with self.database.session() as session:
             answered = answered_queries(session, self.record.info.slug)
         return np.stack([answered[llm] for llm in self.llms]) & answered[self.baseline]
+
+    @cached_property
+    def query_embedding(self) -> NDArray[np.float32]:
+        """Unit sentence embeddings of the queries ``[Q, 384]``.
+
+        Raises:
+            EmbeddingsMissingError: None are stored.
+        """
+        slug = self.record.info.slug
+        with self.database.session() as session:
+            stored = get_query_representation(session, slug, QUERY_REPRESENTATION)
+        if stored is None or len(stored["embedding"]) != self.n_queries:
+            raise EmbeddingsMissingError(
+                f"The queries of {slug!r} have no embeddings, so they cannot be compared with what you use "
+                f"LLMs for: run “python -m precompute embed --benchmark {slug}”."
+            )
+        embedding: NDArray[np.float32] = stored["embedding"].astype(np.float32)
+        return embedding
 
     def judgeable(self, representation: str | None) -> NDArray[np.bool_]:
         """Where a judge finds both responses ``[L, Q]``.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crm.criteria import Criterion
 from crm.protocol import Reason
-from leaderboard.win_rate import outcomes
+from leaderboard.win_rate import checked_weights, outcomes, win_rates
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,12 @@ class PairReport:
 
 
 def topic_scores(
-    prob: NDArray[np.float32], categories: Sequence[str], topics: Sequence[str], *, soft: bool
+    prob: NDArray[np.float32],
+    categories: Sequence[str],
+    topics: Sequence[str],
+    *,
+    soft: bool,
+    weights: NDArray[np.float64] | None = None,
 ) -> list[TopicScore]:
     """Win rate by topic, best first.
 
@@ -85,18 +90,20 @@ def topic_scores(
         categories: Their categories.
         topics: Their topics.
         soft: Mean probability instead of share of wins.
+        weights: How much each query counts ``[Q]``, all positive; all alike by default.
     """
-    won = outcomes(prob[None, :], soft=soft)[0]
+    won = outcomes(prob[None, :], soft=soft)
+    counts = checked_weights(weights, len(prob))
     members: dict[tuple[str, str], list[int]] = {}
     for index, key in enumerate(zip(categories, topics, strict=True)):
         members.setdefault(key, []).append(index)
     scores = [
-        TopicScore(category, topic, _mean(won[rows]), int(np.isfinite(won[rows]).sum()))
+        TopicScore(
+            category,
+            topic,
+            win_rate=float(win_rates(won[:, rows], counts[rows])[0]),
+            n_queries=int(np.isfinite(prob[rows]).sum()),
+        )
         for (category, topic), rows in members.items()
     ]
     return sorted(scores, key=lambda score: (-np.nan_to_num(score.win_rate, nan=-1.0), score.topic))
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    present = values[np.isfinite(values)]
-    return float(present.mean()) if len(present) else float("nan")

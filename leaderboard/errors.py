@@ -49,6 +49,18 @@ class UnknownTopicError(LeaderboardError):
     """A topic or category that the benchmark does not have."""
 
 
+class TopicWeightError(LeaderboardError):
+    """A weight of a topic that cannot be read or is out of range."""
+
+
+class InterestError(LeaderboardError):
+    """A description of what a person uses LLMs for that is too long."""
+
+
+class EmbeddingsMissingError(LeaderboardError):
+    """A benchmark whose queries have no stored embeddings."""
+
+
 class UnknownQueryError(LeaderboardError):
     """A query that the benchmark does not have."""
 
@@ -71,6 +83,10 @@ class NothingToRankError(LeaderboardError):
 
 class JudgingError(LeaderboardError):
     """A judge that answers what cannot be right, or whose work ended early."""
+
+
+class CritiqueError(LeaderboardError):
+    """A critique that cannot be had; the message says why."""
 
 
 class OptionsError(LeaderboardError):

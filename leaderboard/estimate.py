@@ -16,6 +16,7 @@ from leaderboard.length_control import (
     controlled_within,
     fit_controlled,
 )
+from leaderboard.weights import effective_number
 from leaderboard.win_rate import checked_weights, outcomes, win_rates
 
 # Win rates that agree to so many decimals are tied: sums of the same terms in another order differ by less.
@@ -59,6 +60,11 @@ class Estimate:
         """[L], on how many queries each win rate rests."""
         count: NDArray[np.int64] = np.sum(~np.isnan(self.outcome), axis=1)
         return count
+
+    @property
+    def n_effective(self) -> NDArray[np.float64]:
+        """[L], how many queries of equal weight each win rate is worth; at most ``n_queries``."""
+        return effective_number(~np.isnan(self.outcome) * self.weight)
 
     def samples(self, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
         """[B, L], the win rates in each resample; NaN where one draws no query the LLM has a response to.

@@ -65,8 +65,9 @@ def ranking_csv(ranking: Ranking, categories: Sequence[str] = (), *, note: str =
 def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
     """The ranking as a JSON list of objects, best first.
 
-    Each has the keys of ``COLUMNS``, ``rank_low`` and ``rank_high``, and under ``categories`` the win rate
-    within each of ``categories``; where something is controlled for, also ``plain_win_rate``, that without.
+    Each has the keys of ``COLUMNS``, ``n_effective``, ``rank_low`` and ``rank_high``, and under
+    ``categories`` the win rate within each of ``categories``; where something is controlled for, also
+    ``plain_win_rate``, that without.
 
     Raises:
         UnknownCategoryError: if the ranking has no such category.
@@ -80,6 +81,7 @@ def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
             "ci_low": _rounded_or_none(ranking.ci_low[row]),
             "ci_high": _rounded_or_none(ranking.ci_high[row]),
             "n_queries": int(ranking.n_queries[row]),
+            "n_effective": round(float(ranking.n_effective[row]), 1),
             "rank_low": _rank_or_none(ranking.rank_low[row]),
             "rank_high": _rank_or_none(ranking.rank_high[row]),
             "categories": {

@@ -45,6 +45,7 @@ class Ranking:
         rank_low: [L], best rank of the 95 % interval of the rank.
         rank_high: [L], worst rank.
         n_queries: [L], on how many queries the win rate rests.
+        n_effective: [L], how many queries of equal weight they are worth; ``n_queries`` without weights.
         category_names: C names, the columns of ``category_win_rate``.
         category_win_rate: [L, C], win rates within a category; NaN where none of it is selected or answered.
         removed: What was controlled for, and what the ranking would be without; None without a control.
@@ -58,6 +59,7 @@ class Ranking:
     rank_low: NDArray[np.int64]
     rank_high: NDArray[np.int64]
     n_queries: NDArray[np.int64]
+    n_effective: NDArray[np.float64]
     category_names: tuple[str, ...]
     category_win_rate: NDArray[np.float64]
     removed: Removed | None = None
@@ -131,6 +133,7 @@ def rank_llms(
         rank_low=rank_low[order],
         rank_high=rank_high[order],
         n_queries=n_queries[order],
+        n_effective=found.n_effective[order],
         category_names=tuple(category_names),
         category_win_rate=_by_category(found, categories[counted], len(category_names))[order],
         removed=_removed(found, order),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from leaderboard.ranking import Ranking, rank_changes, rank_llms
 from leaderboard.recent import Recent
 from leaderboard.result import Judging, Leaderboard
 from leaderboard.view import View
+from leaderboard.weighting import Weighting
 
 _DOUBTS: Recent[tuple[Doubt, ...]] = Recent(256)
 """Asked for several times as a page is drawn."""
@@ -34,6 +35,7 @@ class Request:
         crm: The judge.
         selected: The queries of the view's topics ``[Q]``.
         terms: What the view controls for ``[L, Q, P]``; None if nothing.
+        weighting: How much each query counts.
     """
 
     view: View
@@ -41,6 +43,7 @@ class Request:
     crm: CRM
     selected: Mask
     terms: NDArray[np.float64] | None = None
+    weighting: Weighting = field(default_factory=Weighting)
 
     @property
     def is_instant(self) -> bool:
@@ -55,7 +58,7 @@ class Request:
     @property
     def scoring(self) -> Hashable:
         """How a score matrix becomes win rates; rankings of one matrix differ by this alone."""
-        return self.view.soft, self.view.control
+        return self.view.soft, self.view.control, self.view.topic_weights, self.view.interests
 
     def rank(self, prob: NDArray[np.float32], counted: Mask) -> Ranking:
         """The ranking on the counted queries ``[Q]`` of a score matrix ``[L, Q]``.
@@ -70,6 +73,7 @@ class Request:
             self.contest.category_index,
             self.contest.category_names,
             selected=counted,
+            weights=self.weighting.weights,
             soft=self.view.soft,
             terms=self.terms,
         )
@@ -81,7 +85,14 @@ class Request:
             NoQueriesError: No query is counted.
         """
         strata = self.contest.topic_index
-        return estimate(prob, strata, used=counted, soft=self.view.soft, terms=self.terms)
+        return estimate(
+            prob,
+            strata,
+            used=counted,
+            weights=self.weighting.weights,
+            soft=self.view.soft,
+            terms=self.terms,
+        )
 
     def leaderboard(
         self,
@@ -116,6 +127,7 @@ class Request:
             n_judged=rests_on,
             judging=judging,
             doubts=doubts_of(self.crm, self.view.criteria),
+            distant=self.weighting.distant,
         )
 
 

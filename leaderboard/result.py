@@ -16,6 +16,7 @@ from leaderboard.ranking import Ranking
 from leaderboard.removed import effect_sentences, preference_sentence, removed_in_brief
 from leaderboard.selection import queries_with
 from leaderboard.view import View
+from leaderboard.weights_words import too_narrow, weights_in_brief, weights_sentences
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Leaderboard:
         judging: How far a slow judge is; None for a judge that has no need to wait.
         doubts: What the judge says against trusting its ranking under these criteria.
         notes: What else a person should know about it, one sentence each.
+        distant: The person's interests that no query fits.
     """
 
     view: View
@@ -75,13 +77,18 @@ class Leaderboard:
     judging: Judging | None = None
     doubts: tuple[Doubt, ...] = ()
     notes: tuple[str, ...] = ()
+    distant: tuple[str, ...] = ()
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What a picture or a file must not lose: that it is in part, controlled, or doubted."""
+        """What a picture or a file must not lose: why it is partial, weighted, narrow or doubted."""
         found = []
         if self.n_judged < self.n_queries:
             found.append(f"So far {self.n_judged} of {self.n_queries} queries are judged")
+        if weights := weights_in_brief(self.view, self.n_judged, self.n_effective):
+            found.append(weights)
+        if self.narrow:
+            found.append("Too narrow to rank")
         if removed := removed_in_brief(self.view.control):
             found.append(removed)
         if doubts := doubts_in_brief(self.doubts):
@@ -95,9 +102,26 @@ class Leaderboard:
         return (effect, preference_sentence(self.ranking, self.view.control)) if effect else ()
 
     @property
+    def n_effective(self) -> float:
+        """How many queries of equal weight the ranking rests on; ``n_judged`` if all count alike."""
+        return float(self.ranking.n_effective.max(initial=0.0))
+
+    @property
+    def weighted(self) -> str:
+        """What counts more and what that costs, in words; empty if all queries count alike."""
+        return weights_sentences(self.view, self.n_judged, self.n_effective, self.distant)
+
+    @property
+    def narrow(self) -> str:
+        """That the selection is too narrow to rank; empty if it is not, or is not judged yet."""
+        if self.n_judged < self.n_queries:
+            return ""
+        return too_narrow(self.view, self.n_judged, self.n_effective)
+
+    @property
     def shown_categories(self) -> tuple[str, ...]:
         """The categories of the selected queries, in display order: one column each."""
-        selected = queries_with(self.benchmark, self.view.topics)
+        selected = queries_with(self.benchmark, self.view.topics, self.view.topic_weights)
         present = {
             query.category for query, chosen in zip(self.benchmark.queries, selected, strict=True) if chosen
         }

@@ -1,4 +1,4 @@
-"""Which queries a person's topics select."""
+"""Which queries a person's topics select, and how much they count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from db import BenchmarkRecord
-from leaderboard.errors import UnknownTopicError
+from leaderboard.errors import NoQueriesError, UnknownTopicError
+from leaderboard.topic_weight import TopicWeight
 
 
 def selected_queries(
@@ -27,12 +28,7 @@ def selected_queries(
     """
     if not topics:
         return np.ones(len(query_topics), dtype=np.bool_)
-    known = set(query_categories) | set(query_topics)
-    for topic in topics:
-        if topic not in known:
-            raise UnknownTopicError(
-                f"There is no topic {topic!r}: {_suggestion(topic, known, query_categories)}"
-            )
+    check_topics(topics, query_categories, query_topics)
     wanted = set(topics)
     return np.array(
         [
@@ -43,14 +39,74 @@ def selected_queries(
     )
 
 
-def queries_with(record: BenchmarkRecord, topics: Sequence[str]) -> NDArray[np.bool_]:
-    """Mask ``[Q]`` of a benchmark's queries in the named categories or topics; no names select all.
+def check_topics(topics: Sequence[str], query_categories: Sequence[str], query_topics: Sequence[str]) -> None:
+    """Make sure that every name is that of a category or topic.
 
     Raises:
         UnknownTopicError: A name that is neither.
     """
-    return selected_queries(
-        topics, [query.category for query in record.queries], [query.topic for query in record.queries]
+    known = set(query_categories) | set(query_topics)
+    for topic in topics:
+        if topic not in known:
+            raise UnknownTopicError(
+                f"There is no topic {topic!r}: {_suggestion(topic, known, query_categories)}"
+            )
+
+
+def queries_with(
+    record: BenchmarkRecord, topics: Sequence[str], weights: Sequence[TopicWeight] = ()
+) -> NDArray[np.bool_]:
+    """Mask ``[Q]`` of a benchmark's queries in the named categories or topics; no names select all.
+
+    Args:
+        record: The benchmark.
+        topics: Names of categories or topics.
+        weights: Queries whose weight is 0 are left out.
+
+    Raises:
+        UnknownTopicError: A name that is neither.
+        NoQueriesError: Every query in the topics has weight 0.
+    """
+    categories, names = _names(record)
+    selected = selected_queries(topics, categories, names)
+    if not weights:
+        return selected
+    counted = selected & (topic_weights_of_queries(weights, categories, names) > 0)
+    if selected.any() and not counted.any():
+        raise NoQueriesError("All chosen topics have weight 0: give at least one of them a weight above 0.")
+    return counted
+
+
+def topic_weights_with(record: BenchmarkRecord, weights: Sequence[TopicWeight]) -> NDArray[np.float64]:
+    """The weights ``[Q]`` of a benchmark's queries by their topics.
+
+    Raises:
+        UnknownTopicError: A name that is neither category nor topic.
+    """
+    return topic_weights_of_queries(weights, *_names(record))
+
+
+def topic_weights_of_queries(
+    weights: Sequence[TopicWeight], query_categories: Sequence[str], query_topics: Sequence[str]
+) -> NDArray[np.float64]:
+    """The weight of every query ``[Q]``: that of its topic if it has one, else of its category, else 1.
+
+    Args:
+        weights: Of categories and topics.
+        query_categories: Category of every query.
+        query_topics: Topic of every query.
+
+    Raises:
+        UnknownTopicError: A name that is neither.
+    """
+    by_name = {item.name: item.weight for item in weights}
+    check_topics(tuple(by_name), query_categories, query_topics)
+    return np.array(
+        [
+            by_name.get(topic, by_name.get(category, 1.0))
+            for category, topic in zip(query_categories, query_topics, strict=True)
+        ],
+        dtype=np.float64,
     )
 
 
@@ -59,6 +115,11 @@ def indices_of(names: Sequence[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]
     distinct = tuple(dict.fromkeys(names))
     position = {name: index for index, name in enumerate(distinct)}
     return np.array([position[name] for name in names], dtype=np.intp), distinct
+
+
+def _names(record: BenchmarkRecord) -> tuple[list[str], list[str]]:
+    """Category and topic of every query."""
+    return [query.category for query in record.queries], [query.topic for query in record.queries]
 
 
 def _suggestion(name: str, known: set[str], categories: Sequence[str]) -> str:

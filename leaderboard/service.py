@@ -30,6 +30,7 @@ from leaderboard.result import Leaderboard
 from leaderboard.selection import queries_with
 from leaderboard.style_counts import style_counts
 from leaderboard.view import View
+from leaderboard.weighting import weighting
 
 BUNDLED = Path(__file__).resolve().parent.parent / "bundled"
 _CONTESTS_KEPT = 4
@@ -105,7 +106,8 @@ class Service:
         Raises:
             BenchmarkNotFoundError: There is no such benchmark.
             UnknownTopicError: The benchmark lacks one of the topics.
-            NoQueriesError: No query has one of the topics.
+            NoQueriesError: No query has one of the topics, or all that do have weight 0.
+            EmbeddingsMissingError: The queries cannot be compared with the view's interests.
             CRMError: The judge is unknown or cannot judge this benchmark.
             StyleCountsMissingError: The view controls for what is not known of the responses.
         """
@@ -177,19 +179,21 @@ class Service:
     def topic_scores(self, view: View, llm: str) -> list[TopicScore]:
         """The LLM's win rate by topic over the view's queries, best first."""
         contest = self._contest_of(view)
-        row, selected = self._row(contest, view, llm), queries_with(contest.record, view.topics)
+        row, selected = self._row(contest, view, llm), _selected(contest, view)
         queries = [query for query, chosen in zip(contest.record.queries, selected, strict=True) if chosen]
+        weights = weighting(contest, view, selected).weights
         return topic_scores(
             row[selected],
             [query.category for query in queries],
             [query.topic for query in queries],
             soft=view.soft,
+            weights=None if weights is None else weights[selected],
         )
 
     def query_scores(self, view: View, llm: str) -> list[QueryScore]:
         """The LLM's verdicts on the view's queries, clearest wins first; unanswered ones left out."""
         contest = self._contest_of(view)
-        row, selected = self._row(contest, view, llm), queries_with(contest.record, view.topics)
+        row, selected = self._row(contest, view, llm), _selected(contest, view)
         verdicts = [
             QueryScore(query.external_id, query.category, query.topic, float(prob))
             for query, prob, chosen in zip(contest.record.queries, row, selected, strict=True)
@@ -255,8 +259,9 @@ class Service:
         """The view with what it names looked up; raises as ``leaderboard``."""
         contest = self._contest_of(view)
         crm = registry.get_crm(view.crm)
-        selected = queries_with(contest.record, view.topics)
-        return Request(view, contest, crm, selected, self._terms(contest, view.control))
+        selected = _selected(contest, view)
+        terms = self._terms(contest, view.control)
+        return Request(view, contest, crm, selected, terms, weighting(contest, view, selected))
 
     def _terms(self, contest: StoredContest, control: Control) -> NDArray[np.float64] | None:
         """What the control takes out of the win rates ``[L, Q, P]``, kept until the benchmark changes.
@@ -282,6 +287,11 @@ class Service:
                 self.score_matrix(request.contest, request.crm, CriteriaSet()), request.selected
             ),
         )
+
+
+def _selected(contest: StoredContest, view: View) -> Mask:
+    """The queries that count ``[Q]``."""
+    return queries_with(contest.record, view.topics, view.topic_weights)
 
 
 def filled(contest: StoredContest, crm: CRM, criteria: CriteriaSet) -> NDArray[np.float32]:

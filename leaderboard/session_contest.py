@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crm.encoder import sentence_encoder
 from crm.protocol import Pair
 from db import Database, LLMRecord
 from leaderboard.contest import Arrays, StoredContest
@@ -38,6 +39,11 @@ class OwnContest(StoredContest):
     def query_texts(self) -> Sequence[str | None]:
         """Texts of the queries ``[Q]``."""
         return [self.material.queries[query.external_id] for query in self.record.queries]
+
+    @cached_property
+    def query_embedding(self) -> NDArray[np.float32]:
+        """Unit sentence embeddings of the queries ``[Q, 384]``."""
+        return sentence_encoder().embed([text or "" for text in self.query_texts])
 
     def texts_at(self, llm: str, query: int) -> tuple[str | None, str | None]:
         """The LLM's and the baseline's response to one query, None where there is none."""

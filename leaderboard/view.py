@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from leaderboard.control import Control
+from leaderboard.interests import read_interests
+from leaderboard.topic_weight import TopicWeight, read_topic_weights
 
 DEFAULT_BENCHMARK = "alpaca-eval"
 DEFAULT_CRM = "embedded"
@@ -30,6 +32,8 @@ class View:
         crm: Name of the judge.
         soft: Mean probabilities instead of shares of wins.
         control: What is removed from the win rates.
+        topic_weights: How much the queries of some categories or topics count; each name once.
+        interests: What the person uses LLMs for, as ``read_interests`` cleans it: queries count by closeness.
     """
 
     benchmark: str = DEFAULT_BENCHMARK
@@ -38,6 +42,8 @@ class View:
     crm: str = DEFAULT_CRM
     soft: bool = False
     control: Control = Control.NONE
+    topic_weights: tuple[TopicWeight, ...] = ()
+    interests: tuple[str, ...] = ()
 
     def to_query(self) -> list[tuple[str, str]]:
         """Parameters of the link, defaults left out; ``from_query`` reads them back."""
@@ -50,6 +56,8 @@ class View:
             parameters.append(("soft", "1"))
         if self.control is not Control.NONE:
             parameters.append(("control", self.control.value))
+        parameters += [("topic-weight", str(weight)) for weight in self.topic_weights]
+        parameters += [("interest", interest) for interest in self.interests]
         return parameters
 
     def to_link(self, base: str = "", **extra: str) -> str:
@@ -63,6 +71,8 @@ class View:
         Raises:
             CriterionError: A criterion that no judge can take.
             UnknownControlError: A control that does not exist.
+            TopicWeightError: A weight that is none.
+            InterestError: Interests that are too long or too many.
         """
         return cls(
             benchmark=_last(parameters, "benchmark", DEFAULT_BENCHMARK),
@@ -71,6 +81,8 @@ class View:
             crm=_last(parameters, "crm", DEFAULT_CRM),
             soft=_last(parameters, "soft", "") == "1",
             control=Control.named(_last(parameters, "control", Control.NONE)),
+            topic_weights=read_topic_weights(parameters.get("topic-weight", ())),
+            interests=read_interests(parameters.get("interest", ())),
         )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
+from crm.criteria import CriteriaSet
 from crm.criteria_lists import popular_criteria
 from leaderboard.compare import LETTERS, Column, SideBySide, in_words, side_by_side
 from leaderboard.compare_charts import bump_chart
@@ -104,7 +107,7 @@ def _leaderboard(view: View) -> tuple[Leaderboard | None, str]:
 
 def _buttons(view: View, views: tuple[View, ...]) -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
-    crowd = View(view.benchmark, view.topics, crm=view.crm, soft=view.soft, control=view.control)
+    crowd = replace(view, criteria=CriteriaSet())
     if view.criteria and view not in views and len(views) < len(LETTERS):
         row.button("Add the leaderboard’s view", on_click=keep, args=(view,), icon=":material/add:")
     if crowd not in views and len(views) < len(LETTERS):

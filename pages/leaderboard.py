@@ -32,6 +32,7 @@ from pages._session import (
     write_link,
 )
 from pages._topic_choice import choose_topics
+from pages._weights import choose_weights
 
 _CONTROLS = {Control.NONE: "nothing", Control.LENGTH: "length", Control.STYLE: "length and Markdown style"}
 
@@ -61,14 +62,14 @@ def _choose_benchmark(view: View) -> None:
     slugs = sorted(titles, key=lambda slug: (slug != View().benchmark, titles[slug]))
     if view.benchmark not in slugs:
         st.error(f"There is no benchmark {view.benchmark!r} here; {titles[slugs[0]]} is shown instead.")
-        correct_view(benchmark=slugs[0], topics=())
+        correct_view(benchmark=slugs[0], topics=(), topic_weights=())
     show("benchmark", st.session_state.view.benchmark)
     st.selectbox(
         "Benchmark",
         slugs,
         format_func=titles.__getitem__,
         key="benchmark",
-        on_change=lambda: change_view(benchmark=st.session_state.benchmark, topics=()),
+        on_change=lambda: change_view(benchmark=st.session_state.benchmark, topics=(), topic_weights=()),
     )
 
 
@@ -80,6 +81,7 @@ def _guarded_topics(view: View) -> None:
         st.error(f"{record.info.title} has no topic {unknown[0]!r}; it is left out.")
         correct_view(topics=tuple(topic for topic in view.topics if topic in known))
     choose_topics(record, st.session_state.view.topics)
+    choose_weights(record, st.session_state.view)
 
 
 def _choose_judge(view: View) -> None:
@@ -145,6 +147,10 @@ def _describe(leaderboard: Leaderboard) -> None:
         f"judged by {leaderboard.view.crm} CRM {leaderboard.crm_version}",
     ]
     st.caption(plain(" · ".join(parts)))
+    if leaderboard.narrow:
+        st.warning(plain(leaderboard.narrow), icon=":material/warning:")
+    if leaderboard.weighted:
+        st.info(plain(leaderboard.weighted), icon=":material/scale:")
     if leaderboard.removed:
         effect, preference = leaderboard.removed
         st.info(plain(effect), icon=":material/balance:")
@@ -176,7 +182,8 @@ def _table(leaderboard: Leaderboard) -> None:
     with row.popover("Link to this view", icon=":material/link:"):
         st.code(leaderboard.view.to_link(st.context.url or ""), language=None, wrap_lines=True)
         st.caption(
-            "Topics, criteria, weights, judge and control are in the link; whoever opens it sees the same."
+            "Topics, interests, criteria, weights, judge and control are in the link; "
+            "whoever opens it sees the same."
         )
     offer_to_keep(leaderboard.view, row)
     wide = row.toggle(

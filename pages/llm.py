@@ -15,6 +15,7 @@ from leaderboard.interval import UNRANKED
 from leaderboard.removed import removed_in_brief
 from leaderboard.result import Leaderboard
 from leaderboard.table_html import percent
+from pages._critique import show_critique
 from pages._judging import live_status
 from pages._navigation import come_through_app
 from pages._session import as_parameters, current_view, palette, plain, service, write_link
@@ -149,6 +150,7 @@ def _pair(leaderboard: Leaderboard, report: PairReport) -> None:
             _response(left, title, report.response)
             _response(right, f"Baseline: {leaderboard.baseline_title}", report.baseline_response)
         _verdicts(report, title)
+        show_critique(leaderboard.view, report, title)
         st.button("Close", on_click=_close, icon=":material/close:")
 
 

@@ -20,10 +20,10 @@ from db.lock import exclusive
 from db.repositories import representations
 from db.repositories.benchmarks import get_benchmark
 from db.repositories.texts import query_texts, response_texts
+from leaderboard.contest import QUERY_REPRESENTATION
 from precompute.encoding import Asked, Row, encoded_by_llm, rows_of
 from precompute.engines import Engine, LocalEngine
 from precompute.text_embedding import EmbedTexts, embed_texts
-from precompute.topics import QUERY_REPRESENTATION
 
 Arrays = dict[str, NDArray[Any]]
 Texts = Sequence[str | None]

@@ -17,10 +17,10 @@ from sqlalchemy.orm import Session
 from db import BenchmarkNotFoundError
 from db.repositories.benchmarks import get_benchmark
 from db.repositories.representations import get_query_representation
+from leaderboard.contest import QUERY_REPRESENTATION
 from precompute.text_embedding import EmbedTexts
 
 REFERENCE_SLUG = "dailybench"
-QUERY_REPRESENTATION = "minilm-queries"
 OTHER = "Other"
 
 NEAR_ENOUGH = 0.25

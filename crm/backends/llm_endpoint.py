@@ -5,10 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 import numpy as np
-import openai
 from openai.types.chat import ChatCompletion
 from pydantic import Field
 
@@ -17,20 +15,17 @@ from crm.backends._rough_tokenizer import RoughTokenizer
 from crm.backends._settings import TextJudgeSettings
 from crm.backends._text_judge import TextJudge
 from crm.backends._verdict import UNDECIDED, judge_template, probability_of_a, share_of_a
+from crm.chat_client import ChatClient, EndpointAddress
 from crm.config import JudgeTable
 from crm.errors import EndpointError
-from crm.messages import one_line
 from crm.prompt import PromptTemplate
 from crm.protocol import Floats, Question
-from crm.settings import Count, File, Price, Seconds, Tokens, Url, Variable, api_key
+from crm.settings import Count, File, Price, Seconds, Tokens, Url, Variable
 from crm.usage import Usage
 from crm.version import version_of
 
 _PER = 1_000_000
 """Tokens that a configured price is for."""
-_SERVER_ERROR = 500
-_PLACEHOLDER_KEY = "none"
-"""Sent to servers that ask for no API key; the client insists on having one."""
 
 
 class EndpointSettings(TextJudgeSettings):
@@ -91,9 +86,19 @@ class EndpointJudge(TextJudge):
         super().__init__(name, version, settings)
         self._endpoint = settings
         self._template = template
-        self._where = urlsplit(settings.url).netloc
         self._lock = threading.Lock()
-        self._client: openai.OpenAI | None = None
+        self._client = ChatClient(
+            EndpointAddress(
+                owner="judge",
+                name=name,
+                file="crms.toml",
+                model=settings.model,
+                url=settings.url,
+                api_key_env=settings.api_key_env,
+                timeout=settings.timeout,
+                retries=settings.retries,
+            )
+        )
         self._usage = Usage()
 
     def usage(self) -> Usage:
@@ -109,7 +114,7 @@ class EndpointJudge(TextJudge):
             CriteriaTooLongError: The criteria of a question do not fit into ``max_length``.
             EndpointError: The endpoint is down, slow, refuses, or never gives a verdict.
         """
-        self._connect()
+        self._client.connect()
         limit = self._endpoint.max_length
         template = self._template if limit is None else self._template.fit(RoughTokenizer(), limit)
         prompts = [template.pair(question) for question in questions]
@@ -117,22 +122,10 @@ class EndpointJudge(TextJudge):
         verdicts = in_parallel(ask, prompts, self._endpoint.concurrency)
         if verdicts and all(verdict is None for verdict in verdicts):
             raise EndpointError(
-                f"The model {self._endpoint.model} at {self._where} replies with neither A nor B: "
+                f"The model {self._endpoint.model} at {self._client.where} replies with neither A nor B: "
                 "use one that follows the prompt, or let it write more with 'max_tokens'."
             )
         return np.array([UNDECIDED if verdict is None else verdict for verdict in verdicts], dtype=np.float32)
-
-    def _connect(self) -> None:
-        with self._lock:
-            if self._client is None:
-                self._client = openai.OpenAI(
-                    base_url=self._endpoint.url,
-                    api_key=api_key(self._endpoint.api_key_env, self.name) or _PLACEHOLDER_KEY,
-                    timeout=self._endpoint.timeout,
-                    max_retries=self._endpoint.retries,
-                    # A redirect could carry the responses to somebody who is not configured.
-                    http_client=openai.DefaultHttpxClient(follow_redirects=False),
-                )
 
     def _by_log_probabilities(self, prompt: str) -> float | None:
         completion = self._complete(
@@ -141,7 +134,7 @@ class EndpointJudge(TextJudge):
         choice = completion.choices[0]
         if choice.logprobs is None or not choice.logprobs.content:
             raise EndpointError(
-                f"The endpoint {self._where} offers no log-probabilities for {self._endpoint.model}: "
+                f"The endpoint {self._client.where} offers no log-probabilities for {self._endpoint.model}: "
                 "write logprobs = false in the judge's table of crms.toml."
             )
         first = choice.logprobs.content[0]
@@ -157,21 +150,10 @@ class EndpointJudge(TextJudge):
         return share_of_a(replies)
 
     def _complete(self, prompt: str, max_tokens: int, **options: Any) -> ChatCompletion:
-        assert self._client is not None
         options[self._endpoint.max_tokens_key] = self._endpoint.max_tokens or max_tokens
-        try:
-            completion = self._client.chat.completions.create(
-                model=self._endpoint.model,
-                messages=[{"role": "user", "content": prompt}],
-                extra_body=self._endpoint.extra_body,
-                **options,
-            )
-        except openai.APIError as error:
-            raise self._explained(error) from None  # the original may quote the request with its key
-        except ValueError as error:
-            raise self._nonsense("no JSON") from error
-        if not isinstance(completion, ChatCompletion) or not completion.choices:
-            raise self._nonsense("no reply")
+        completion = self._client.complete(
+            [{"role": "user", "content": prompt}], self._endpoint.extra_body, **options
+        )
         self._count(completion)
         return completion
 
@@ -182,49 +164,6 @@ class EndpointJudge(TextJudge):
         cost = used.prompt_tokens * settings.price_prompt + used.completion_tokens * settings.price_completion
         with self._lock:
             self._usage += Usage(used.prompt_tokens, used.completion_tokens, cost / _PER)
-
-    def _nonsense(self, what: str) -> EndpointError:
-        return EndpointError(
-            f"The endpoint {self._where} answers nonsense ({what}): check the judge's 'url' in crms.toml."
-        )
-
-    def _explained(self, error: openai.APIError) -> EndpointError:
-        """One sentence for an error of the client, without the API key."""
-        where, model = self._where, self._endpoint.model
-        match error:
-            case openai.APITimeoutError():
-                said = (
-                    f"The endpoint {where} did not answer within {self._endpoint.timeout:g} seconds: "
-                    "try again later, or raise 'timeout' in crms.toml."
-                )
-            case openai.APIConnectionError():
-                said = f"The endpoint {where} cannot be reached: start it, or mend its 'url' in crms.toml."
-            case openai.AuthenticationError() | openai.PermissionDeniedError():
-                said = (
-                    f"The endpoint {where} refuses the API key: "
-                    "check the environment variable that the judge's api_key_env names."
-                )
-            case openai.NotFoundError():
-                said = f"The endpoint {where} has no model {model}: mend 'model' or 'url' in crms.toml."
-            case openai.RateLimitError():
-                said = (
-                    f"The endpoint {where} limits the rate or the budget is spent: try again later, "
-                    "or lower 'concurrency' in crms.toml."
-                )
-            case openai.APIResponseValidationError():
-                return self._nonsense("no reply")
-            case openai.APIStatusError(status_code=code) if code >= _SERVER_ERROR:
-                said = f"The endpoint {where} fails (status {code}): try again later."
-            case openai.APIStatusError(status_code=code):
-                reason = one_line(_without_key(error.message, self._client))
-                said = f"The endpoint {where} refuses the request (status {code}, “{reason}”)."
-            case _:
-                return self._nonsense("an error in place of a reply")
-        return EndpointError(said)
-
-
-def _without_key(said: str, client: openai.OpenAI | None) -> str:
-    return said if client is None else said.replace(client.api_key, "…")
 
 
 def make(table: JudgeTable) -> EndpointJudge:

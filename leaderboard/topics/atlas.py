@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from db import BenchmarkRecord, Database
 from db.repositories import benchmarks, representations, texts
+from leaderboard.contest import QUERY_REPRESENTATION
 from leaderboard.topics.curation import CuratedTopics
 from leaderboard.topics.labels import plain, wrapped
 from leaderboard.topics.tree import OUTLIER, Topic, TopicTree
 
-QUERY_REPRESENTATION = "minilm-queries"
 OUTLIERS = "no topic"
 _AXES = 2
 

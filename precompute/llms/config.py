@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from crm.errors import ConfigError
-from crm.toml_tables import TableKind, read_settings, read_tables, table_error
+from crm.llms_file import LLMS, llms_file
+from crm.toml_tables import read_settings, read_tables, table_error
 from precompute.errors import UnknownLLMError
 from precompute.llms.settings import PROVIDERS, LLMSettings
 
-VARIABLE = "USL_LLMS"
-"""Environment variable that names the file."""
-DEFAULT_FILE = Path(__file__).resolve().parents[2] / "llms.toml"
-
-_LLMS = TableKind("LLM", "LLMs", "provider", f"mend the path, given as --config or in {VARIABLE}")
+__all__ = ["ConfiguredLLM", "llms_file", "read_llms"]
 
 
 @dataclass(frozen=True)
@@ -38,24 +34,6 @@ class ConfiguredLLM:
         return self.settings.digest
 
 
-def llms_file(chosen: Path | None = None) -> Path:
-    """The file of LLMs: the chosen one, else what ``USL_LLMS`` names, else ``llms.toml`` beside ``app.py``.
-
-    Raises:
-        ConfigError: There is none.
-    """
-    if chosen is not None:
-        return chosen
-    if named := os.environ.get(VARIABLE):
-        return Path(named)
-    if not DEFAULT_FILE.is_file():
-        raise ConfigError(
-            "There is no file of LLMs: copy llms.example.toml to llms.toml beside app.py, "
-            f"or name yours with --config or in {VARIABLE}."
-        )
-    return DEFAULT_FILE
-
-
 def read_llms(file: Path, names: Sequence[str] = ()) -> tuple[ConfiguredLLM, ...]:
     """The named LLMs of a file in the file's order; no names mean all. Other tables are not looked at.
 
@@ -63,7 +41,7 @@ def read_llms(file: Path, names: Sequence[str] = ()) -> tuple[ConfiguredLLM, ...
         ConfigError: The file cannot be read, or a key is wrong.
         UnknownLLMError: The file has no such LLM.
     """
-    tables = read_tables(file, _LLMS)
+    tables = read_tables(file, LLMS)
     for name in names:
         if name not in tables:
             raise UnknownLLMError(name, file.name, tables)
@@ -77,6 +55,6 @@ def _configured(name: str, values: object, file: Path) -> ConfiguredLLM:
     provider = values.get("provider", "openai")
     if not isinstance(provider, str) or provider not in PROVIDERS:
         problem = f"the key 'provider' must be one of {', '.join(PROVIDERS)}"
-        raise table_error(problem, name=name, file=file, kind=_LLMS)
-    settings = read_settings(PROVIDERS[provider], values, name=name, file=file, kind=_LLMS)
+        raise table_error(problem, name=name, file=file, kind=LLMS)
+    settings = read_settings(PROVIDERS[provider], values, name=name, file=file, kind=LLMS)
     return ConfiguredLLM(name, settings)

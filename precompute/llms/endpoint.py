@@ -16,12 +16,12 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from tenacity.wait import wait_exponential_jitter
 
 from crm.settings import api_key
+from crm.thinking import split_thinking
 from db import CollectedStatus
 from precompute.llms.endpoint_errors import Explainer, RequestError
 from precompute.llms.pace import Pace
 from precompute.llms.reply import Failure, FailureKind, LLMStoppedError, Outcome, Prompt, Reply, Tokens
 from precompute.llms.settings import EndpointLLMSettings
-from precompute.llms.thinking import split_thinking
 
 HOPELESS = 25
 """Responses that fail one after another, each with all its retries, before an endpoint is given up."""

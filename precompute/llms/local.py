@@ -14,11 +14,11 @@ from crm.backends.smollm2 import GGUF_FILE, NAME, smollm2_folder
 from crm.batching import by_length
 from crm.errors import CheckpointError
 from crm.loading import load_causal, load_tokenizer
+from crm.thinking import OPENING, split_thinking
 from crm.window import window_of
 from db import CollectedStatus
 from precompute.llms.reply import Failure, FailureKind, Outcome, Prompt, Reply, Tokens
 from precompute.llms.settings import LocalLLMSettings, TransformersLLMSettings
-from precompute.llms.thinking import OPENING, split_thinking
 
 
 @dataclass(frozen=True, eq=False)

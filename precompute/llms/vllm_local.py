@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
+from crm.thinking import OPENING
 from crm.vllm_loading import load_vllm, stop_vllm
 from precompute.llms.local import check_chat_template, rendered, reply_of, too_long
 from precompute.llms.reply import Outcome, Prompt, Tokens
 from precompute.llms.settings import VLLMLLMSettings
-from precompute.llms.thinking import OPENING
 
 _AT_ONCE = 256
 """Queries in one call: so many that vLLM can fill a GPU, and so few that what is done is soon stored."""

@@ -18,6 +18,7 @@ from leaderboard import changing_line
 from leaderboard.__main__ import main
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
+from leaderboard.topic_weight import TopicWeight
 from leaderboard.view import View
 from tests.conftest import Run
 from tests.judges import DoubtingCRM, GatedCRM, SlowCRM, register
@@ -138,7 +139,8 @@ class TestRank:
         )
         code, out, err = run_main(main, *arguments)
 
-        assert (code, err) == (0, "")
+        assert code == 0
+        assert err.startswith("note: This selection is too narrow to rank: it has 2 queries.")
         assert "<b>Zed</b> & [bold]sons[/bold]" in out
         assert "%{y} [/] one of a family of models, 1" in out
         [silent] = [line for line in out.splitlines() if "models, 2" in line]
@@ -179,6 +181,22 @@ class TestRank:
         for url in ("nonsense", f"sqlite:///{tmp_path / 'file'}", f"sqlite:///{tmp_path / 'file' / 'below'}"):
             monkeypatch.setenv(URL_VARIABLE, url)
             refused(run_main(main, "rank"), "database")
+
+    def test_topics_and_interests_are_weighted_as_on_the_page(self, run_main: Run, service: Service) -> None:
+        options = ("--benchmark", "dailybench", "--topic-weight", "Poetry=3", "--interest", "short stories")
+        code, out, err = run_main(main, "rank", *options, "--format", "json")
+        view = View("dailybench", topic_weights=(TopicWeight("Poetry", 3),), interests=("short stories",))
+        shown = service.leaderboard(view)
+
+        assert (code, err) == (0, f"note: {shown.weighted}\n")
+        assert [row["llm"] for row in json.loads(out)] == list(shown.ranking.llms)
+        assert json.loads(out)[0]["n_effective"] == round(shown.n_effective, 1) < 200
+
+    def test_a_selection_too_narrow_to_rank_is_noted(self, run_main: Run) -> None:
+        code, _, err = run_main(main, "rank", "--benchmark", "dailybench", "--topic", "Poetry")
+
+        assert code == 0
+        assert err.startswith("note: This selection is too narrow to rank: it has 6 queries.")
 
 
 class TestSlowJudges:

@@ -17,6 +17,7 @@ from leaderboard.likeness_html import likeness_table
 from leaderboard.permutation import Measure
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
+from leaderboard.topic_weight import TopicWeight
 from leaderboard.view import View
 
 CONCISE = CriteriaSet.of(["Concise and direct"])
@@ -88,6 +89,10 @@ def test_a_view_is_said_in_words() -> None:
     view = View("dailybench", ("Short fiction", "Poetry"), CONCISE, "longer", True, Control.LENGTH)
 
     assert in_words(View("dailybench"), "DailyBench") == "∅, the crowd · all topics · DailyBench"
+    weighted = View("dailybench", topic_weights=(TopicWeight("Poetry", 2),), interests=("emails",))
+    assert in_words(weighted, "DailyBench") == (
+        "∅, the crowd · all topics · weights Poetry=2 · interests emails · DailyBench"
+    )
     assert in_words(view, "DailyBench") == (
         "Concise and direct · Short fiction, Poetry · DailyBench · judged by longer · soft scores · "
         "length removed"

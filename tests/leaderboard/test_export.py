@@ -81,6 +81,7 @@ def test_json_has_the_same_numbers_and_null_where_unknown() -> None:
         "ci_low": 1.0,
         "ci_high": 1.0,
         "n_queries": 6,
+        "n_effective": 6.0,
         "rank_low": 1,
         "rank_high": 1,
         "categories": {"writing": 1.0},

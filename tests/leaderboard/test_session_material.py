@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,17 +11,20 @@ from crm.criteria import CriteriaSet
 from crm.representation import NAME
 from db.repositories import texts
 from leaderboard import session_material
+from leaderboard.control import Control
 from leaderboard.errors import OwnDataError, SessionMaterialError, UploadError
 from leaderboard.own_data import import_material
 from leaderboard.service import Service
 from leaderboard.session_material import Material, added_llms, check_room, own_benchmark
 from leaderboard.session_service import SessionService
 from leaderboard.table_html import ranking_table
+from leaderboard.topic_weight import read_topic_weights
 from leaderboard.uploads import Answer, read_answers
 from leaderboard.view import View
 from tests.db.samples import row_counts
 
 CONCISE = View("dailybench", ("Arts & Culture",), CriteriaSet.of(["Concise and direct"]))
+HALF = read_topic_weights(["Arts & Culture=0.5"])
 SOUPS = (
     Answer(1, "Tomato soup.", query="Which soup?", llm="alpha"),
     Answer(2, "Onion soup, hot and brown, with bread and cheese.", query="Which soup?", llm="beta"),
@@ -61,6 +65,27 @@ def test_an_uploaded_llm_is_ranked_as_the_stored_one_with_the_same_responses(ser
     assert {llm: rate for llm, rate in mine.items() if llm != "mine"} == alone
     with service.database.session() as session:
         assert row_counts(session) == before
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param(replace(CONCISE, control=Control.STYLE), id="style control"),
+        pytest.param(
+            replace(CONCISE, topic_weights=read_topic_weights(["Arts & Culture=2"])), id="topic weights"
+        ),
+        pytest.param(replace(CONCISE, interests=("paintings",)), id="interests"),
+        pytest.param(
+            replace(CONCISE, control=Control.LENGTH, interests=("paintings",)), id="control and interests"
+        ),
+    ],
+)
+def test_an_uploaded_llm_is_weighed_and_controlled_like_the_others(service: Service, view: View) -> None:
+    own = SessionService(service, (added(service, answers_of(service, "brevia")),))
+    mine, alone = rates(own, view), rates(service, view)
+
+    assert mine["mine"] == pytest.approx(alone["brevia"], abs=0.03)
+    assert mine["brevia"] == pytest.approx(alone["brevia"], abs=0.03)
 
 
 def test_a_sessions_representation_holds_stored_and_own_rows(service: Service) -> None:
@@ -155,6 +180,8 @@ def test_own_queries_make_a_benchmark_of_the_session(service: Service) -> None:
     report = own.pair_report(view, "beta", leaderboard.benchmark.queries[0].external_id)
     assert (report.query_text, report.baseline_response) == ("Which soup?", "Tomato soup.")
     assert report.verdicts
+    loaves = own.leaderboard(replace(view, interests=("baking bread",)))
+    assert 1 < loaves.n_effective < 2
     assert material.benchmark not in {summary.slug for summary in service.benchmarks()}
 
 

@@ -124,8 +124,11 @@ def test_names_are_shown_as_they_are_and_never_run(oddly_named: Leaderboard) -> 
     assert parse_qs(urlsplit(table.links[0]).query)["llm"] == [oddly_named.ranking.llms[0]]
 
 
-def test_what_a_picture_must_not_lose_stands_above_the_head(oddly_named: Leaderboard) -> None:
-    assert "caption" not in table_of(oddly_named).tags
+def test_what_a_picture_must_not_lose_stands_above_the_head(
+    concise: Leaderboard, oddly_named: Leaderboard
+) -> None:
+    assert "caption" not in table_of(concise).tags
+    assert "<caption>Too narrow to rank</caption>" in ranking_table(oddly_named, (), str, "#123456")
     doubts = (Doubt(Criterion("<b>1990</b>"), "It cannot."), Doubt(None, "These are contrary."))
     doubtful = ranking_table(replace(oddly_named, doubts=doubts, n_judged=1), (), str, "#123456")
 

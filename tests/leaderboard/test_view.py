@@ -8,6 +8,8 @@ from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, normalise
 from crm.errors import CriterionError
 from leaderboard.control import Control
 from leaderboard.errors import UnknownControlError
+from leaderboard.interests import read_interests
+from leaderboard.topic_weight import HEAVIEST, TopicWeight
 from leaderboard.view import View
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
@@ -24,6 +26,12 @@ views = st.builds(
     crm=names,
     soft=st.booleans(),
     control=st.sampled_from(Control),
+    topic_weights=st.lists(
+        st.builds(TopicWeight, names.filter(str.strip), st.floats(0, HEAVIEST)),
+        max_size=3,
+        unique_by=lambda item: item.name,
+    ).map(tuple),
+    interests=st.lists(wishes, max_size=3).map(read_interests),
 )
 
 
@@ -63,6 +71,8 @@ def test_a_full_view_is_written_readably() -> None:
         "longer",
         soft=True,
         control=Control.STYLE,
+        topic_weights=(TopicWeight("Puzzles & Logic", 2), TopicWeight("Poetry", 0.5)),
+        interests=("emails to customers",),
     )
 
     assert view.to_query() == [
@@ -77,6 +87,9 @@ def test_a_full_view_is_written_readably() -> None:
         ("crm", "longer"),
         ("soft", "1"),
         ("control", "style"),
+        ("topic-weight", "Puzzles & Logic=2"),
+        ("topic-weight", "Poetry=0.5"),
+        ("interest", "emails to customers"),
     ]
     assert followed(view.to_link()) == view
 

@@ -232,3 +232,47 @@ def test_how_sure_it_is_is_only_worked_out_where_it_is_looked_at(page: AppTest) 
     page.selectbox(key="told_apart:1").set_value("stepwise").run()
     assert "brevia (extremely concise) is ahead of stepwise (numbered steps) by" in texts(page)
     assert 'data-testid="groups"' in table(page)
+
+
+def test_interests_and_weights_of_topics_go_into_the_link_and_say_what_they_cost(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    before = table(page)
+    page.text_area(key="interests").set_value("planning family dinners\n\nshort stories").run()
+    page.selectbox(key="weigh_topic").set_value("Poetry").run()
+    page.number_input(key="topic_weight:Poetry").set_value(3.0).run()
+    assert not page.exception
+    assert parameter(page, "interest") == ["planning family dinners", "short stories"]
+    assert parameter(page, "topic-weight") == ["Poetry=3"]
+    assert "Topics are weighted: Poetry × 3." in texts(page)
+    assert "Weighted by topic and interest" in table(page)
+    page.button(key="unweigh:Poetry").click().run()
+    page.text_area(key="interests").set_value("").run()
+    assert table(page) == before
+    assert "interest" not in page.query_params
+
+
+def test_weights_of_a_link_are_shown_and_unknown_ones_left_out(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["topic-weight"] = ["Poetry=0", "<b>=2"]
+    page.query_params["interest"] = "riddles"
+    page.run()
+    assert "has no topic '<b>'; its weight is left out" in texts(page)
+    assert page.number_input(key="topic_weight:Poetry").value == 0
+    assert page.text_area(key="interests").value == "riddles"
+
+
+def test_too_long_an_interest_is_refused_and_the_last_ranking_stays(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    before = table(page)
+    page.text_area(key="interests").set_value("x" * 301).run()
+    assert "has 301 characters" in texts(page)
+    assert table(page) == before
+
+
+def test_a_narrow_selection_warns(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["topic"] = "Poetry"
+    page.run()
+    assert "too narrow to rank" in page.warning[0].value

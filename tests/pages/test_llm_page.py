@@ -1,9 +1,14 @@
 """The drill-down page's logic, run without a browser."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
+
+from tests.crm.backends.scripted_server import Answer, ScriptedServer
+from tests.leaderboard.critique.samples import CHAT, GOOD, KEY, says, write_llms
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "llm.py")
 
@@ -58,3 +63,60 @@ def test_an_unknown_llm_is_named(page: AppTest) -> None:
     page.run()
     assert not page.exception
     assert "'nobody' is not ranked" in page.error[0].value
+
+
+@pytest.fixture
+def critic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    """An endpoint that writes critiques."""
+    with ScriptedServer() as server:
+        monkeypatch.setenv("CRITIC_KEY", KEY)
+        monkeypatch.setenv("USL_CRITIC", "writer")
+        monkeypatch.setenv("USL_LLMS", str(write_llms(tmp_path, server.url, retries=0)))
+        st.cache_resource.clear()
+        yield server
+    st.cache_resource.clear()
+
+
+def open_pair(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = ["Concise and direct", "avoid|jargon"]
+    page.query_params["llm"] = "scholia"
+    page.query_params["query"] = "01-1"
+    page.run()
+
+
+def test_without_a_critic_there_is_no_critique(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("USL_CRITIC", raising=False)
+    open_pair(page)
+    assert "critique" not in [button.key for button in page.button]
+
+
+def test_a_critique_shows_scores_suggestions_and_the_judges_verdict_on_the_edit(
+    page: AppTest, critic: ScriptedServer
+) -> None:
+    edited = "The letter named <b>his</b> daughter."
+    critic.on(CHAT, says(GOOD | {"edited": edited, "suggestions": ["Cut *all* of it.", "Answer first."]}))
+    open_pair(page)
+    assert not critic.asked[CHAT]
+    page.button(key="critique").click().run()
+    assert not page.exception
+    assert {metric.label: metric.value for metric in page.metric if metric.label.endswith("ness")} == {
+        "Helpfulness": "+2",
+        "Naturalness": "0",
+    }
+    assert edited in [element.value for element in page.text]
+    assert any("\\*all\\*" in element.value for element in page.markdown)
+    assert "that the edited response is preferred to the original under all criteria" in html(page)
+    next(button for button in page.button if button.label == "Close").click().run()
+    assert edited not in [element.value for element in page.text]
+    assert len(critic.asked[CHAT]) == 1
+
+
+def test_a_critique_that_cannot_be_had_says_why(page: AppTest, critic: ScriptedServer) -> None:
+    critic.on(CHAT, Answer({"error": {"message": KEY}}, 401), says(GOOD))
+    open_pair(page)
+    page.button(key="critique").click().run()
+    assert not page.exception
+    assert "refuses the API key" in page.error[0].value
+    page.button(key="critique").click().run()
+    assert not page.error

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from crm.errors import ConfigError
-from precompute.llms import config
 from precompute.llms.config import llms_file, read_llms
 from precompute.llms.settings import PROVIDERS
 
@@ -85,7 +84,7 @@ def test_a_wrong_table_takes_no_other_down(tmp_path: Path) -> None:
 def test_the_file_is_the_one_named_or_the_one_beside_the_app(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(config, "DEFAULT_FILE", tmp_path / "llms.toml")
+    monkeypatch.setattr("crm.llms_file.DEFAULT_FILE", tmp_path / "llms.toml")
     monkeypatch.delenv("USL_LLMS", raising=False)
     with pytest.raises(ConfigError, match=r"^There is no file of LLMs: copy llms\.example\.toml"):
         llms_file()
