@@ -7,6 +7,7 @@
     pairs      which two responses to show next
     checklist  the posterior as Essential, Important and Optional lines, with their evidence
     standing   what the posterior says of the ranking, and how sure that is
+    source     what of a stored benchmark may be shown
     course     a person's choices so far, with undo: what a page holds
 
 Arrays in, frozen dataclasses out. K criteria, R responses to each of Q queries (one an LLM, the baseline's last), N

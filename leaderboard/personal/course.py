@@ -47,6 +47,10 @@ class Course:
             person = person.after(Observed.of(choice, self.shown.material))
         return replace(self, person=person, choices=tuple(kept), pair=last.pair)
 
+    def on(self, shown: Shown) -> Course:
+        """With the same choices on other topics of the same benchmark."""
+        return replace(self, shown=shown)._at(self.person, self.choices)
+
     def _at(self, person: Person, choices: tuple[Choice, ...]) -> Course:
         seen = frozenset(choice.pair.query for choice in choices)
         return Course(self.shown, person, choices, next_pair(person, self.shown, seen))

@@ -27,6 +27,8 @@ _DRAWS = 600
 _CANDIDATES = 500
 _CURIOSITY = 0.05
 """How much a nat of information about the weights counts beside a share of the ranking's variance."""
+_ENOUGH = 20
+"""Queries with two readable responses from which on longer responses are not shown."""
 READABLE = 220
 """Words that a person reads without effort; longer responses are shown only where there are no others."""
 
@@ -52,26 +54,29 @@ class Shown:
 
     @classmethod
     def of(
-        cls, material: Material, selected: NDArray[np.bool_], words: NDArray[np.integer] | None = None
+        cls,
+        material: Material,
+        selected: NDArray[np.bool_],
+        words: NDArray[np.integer] | None = None,
+        stored: NDArray[np.bool_] | None = None,
     ) -> Shown:
         """The honest responses to selected queries ``[Q]``, those of readable length where there are enough.
 
         Args:
             material: The benchmark's.
             selected: Queries of the person's topics ``[Q]``.
-            words: Length of each response in words ``[R, Q]``.
+            words: Length of each response in words ``[R, Q]``; by default none is too long.
+            stored: Where there is a text to read ``[R, Q]``; by default wherever there is a response.
 
         Raises:
             NoPairsError: No query has two responses to show.
         """
         honest = material.answered & ~material.suspected & selected
+        honest &= True if stored is None else stored
         readable = honest if words is None else honest & (words <= READABLE)
-        for allowed in (readable, honest):
-            enough = (allowed.sum(axis=0) > 1).sum() > 1
-            if enough:
+        for allowed, least in ((readable, _ENOUGH), (honest, 1)):
+            if (allowed.sum(axis=0) > 1).sum() >= least:
                 return cls(material, allowed, selected)
-        if (honest.sum(axis=0) > 1).any():
-            return cls(material, honest, selected)
         raise NoPairsError("No query here has two responses to choose from: pick other topics.")
 
     def candidates(self, size: int, seen: frozenset[int], random: np.random.Generator) -> NDArray[np.intp]:
