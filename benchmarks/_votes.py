@@ -18,8 +18,7 @@ _SCORE = {Answer.FIRST: 1.0, Answer.SECOND: 0.0, Answer.BOTH: 0.5, Answer.NEITHE
 def strengths(choices: Sequence[Choice], n_rows: int) -> NDArray[np.float64]:
     """Strengths of R responders by Bradley-Terry with a normal prior, ties as half a win each ``[R]``.
 
-    The prior makes the answer unique where votes are few; it does not change who is ahead of whom among those that
-    have met.
+    The prior makes the answer unique where votes are few.
     """
     design = np.zeros((len(choices), n_rows))
     for row, choice in enumerate(choices):

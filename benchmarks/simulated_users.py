@@ -36,10 +36,12 @@ from leaderboard.contest import StoredContest
 from leaderboard.errors import LeaderboardError
 from leaderboard.personal.checklist import checklist
 from leaderboard.personal.choice import Choice
+from leaderboard.personal.interview import Said, next_question
 from leaderboard.personal.library import criterion_library
 from leaderboard.personal.material import Material, material
 from leaderboard.personal.pairs import Shown, next_pair, random_pair
 from leaderboard.personal.person import Observed, Person
+from leaderboard.personal.questions import interview_questions
 from leaderboard.service import Service
 
 app = typer.Typer(add_completion=False)
@@ -47,7 +49,10 @@ app = typer.Typer(add_completion=False)
 COUNTS = (0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20)
 SLUGS = ("dailybench", "alpaca-eval")
 GAIN, RANDOM, VOTES = "information gain", "random pairs", "votes only (Bradley-Terry)"
+INTERVIEW = "interview"
 _NORMAL = 1.96
+_LAST_QUESTION = 6
+"""After at most five questions nothing changes; this row holds the end of all interviews."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,41 +105,57 @@ def field_of(service: Service, slug: str, crm: EmbeddedCRM) -> Field:
     everything = material(contest, crm, library)
     measured = np.random.default_rng(0).permutation(contest.n_queries) % 2 == 0
     [block] = crm.score(CriteriaSet(), contest)
-    default = np.nanmean(np.where(np.isnan(block.prob), np.nan, block.prob > 0.5)[:, measured], axis=1)  # noqa: PLR2004
+    default = np.nanmean(np.where(np.isnan(block.prob), np.nan, block.prob > 0.5)[:, measured], axis=1)
     return Field(slug, contest, crm, Shown.of(everything, ~measured), measured, default)
 
 
-def learn(field: Field, user: SimulatedUser, how: str, seed: int, slip: float) -> Iterator[tuple[Floats, float]]:
-    """Win rates learnt after 0, 1, 2, … choices, on the measured queries, and the seconds of the last one."""
+def learn(
+    field: Field, user: SimulatedUser, how: str, seed: int, slip: float
+) -> Iterator[tuple[Floats, float]]:
+    """Win rates learnt after 0, 1, 2, … answers, on the measured queries, and the seconds of the last one.
+
+    The interview ends by itself; what it has learnt stays.
+    """
     random = np.random.default_rng([seed, 1])
     person = Person.unknown(field.material.n_criteria, seed=seed)
     choices: list[Choice] = []
     seconds = 0.0
     while True:
-        yield _learnt(field, person, choices, how), seconds
+        yield (_votes(field, choices) if how == VOTES else _learnt(field, person)), seconds
         started = perf_counter()
-        seen = frozenset(choice.pair.query for choice in choices)
-        pair = next_pair(person, field.shown, seen) if how == GAIN else random_pair(field.shown, seen, seed)
-        choices.append(Choice(pair, user.answer(pair, random, slip)))
-        if how != VOTES:
-            person = person.after(Observed.of(choices[-1], field.material))
+        if how == INTERVIEW:
+            question = next_question(person, field.shown, interview_questions())
+            if question is not None:
+                option = user.option(question, field.material, random)
+                person = person.after(Said(question, option, field.material.gram))
+        else:
+            seen = frozenset(choice.pair.query for choice in choices)
+            pair = (
+                next_pair(person, field.shown, seen) if how == GAIN else random_pair(field.shown, seen, seed)
+            )
+            choices.append(Choice(pair, user.answer(pair, random, slip)))
+            if how != VOTES:
+                person = person.after(Observed.of(choices[-1], field.material))
         seconds = perf_counter() - started
 
 
-def _learnt(field: Field, person: Person, choices: Sequence[Choice], how: str) -> Floats:
-    if not choices:
+def _learnt(field: Field, person: Person) -> Floats:
+    """Win rates under the person's checklist, as the leaderboard would show them."""
+    lines = checklist(person, field.material, criterion_library(), ())
+    if not lines:
         return field.default
-    if how == VOTES:
-        return strengths(choices, len(field.contest.llms) + 1)[:-1]
-    lines = checklist(person, field.material, criterion_library(), choices)
-    weights = np.zeros(field.material.n_criteria + 1)
-    position = {item.label: index for index, item in enumerate(criterion_library())}
+    place_of = {item.label: place for place, item in enumerate(criterion_library())}
+    weights = np.zeros(field.material.n_criteria)
     for line in lines:
-        weights[position[line.label]] = line.criterion.signed_weight
-    weights /= np.linalg.norm(weights)
-    weights[-1] = 1
-    utility = np.where(field.material.answered, field.material.margins @ weights, np.nan)
+        weights[place_of[line.label]] = line.criterion.signed_weight
+    folded = np.append(weights / np.linalg.norm(weights), 1)
+    utility = np.where(field.material.answered, field.material.margins @ folded, np.nan)
     return win_rates_of(utility, field.measured)
+
+
+def _votes(field: Field, choices: Sequence[Choice]) -> Floats:
+    """Strengths of the LLMs by the votes alone."""
+    return strengths(choices, len(field.contest.llms) + 1)[:-1] if choices else field.default
 
 
 def curve(field: Field, users: Sequence[SimulatedUser], how: str, slip: float = 0.0) -> Curve:
@@ -161,13 +182,15 @@ def _tau(learnt: Floats, true: Floats) -> float:
     return 0.0 if np.isnan(value) else value
 
 
-def report(slug: str, curves: Mapping[str, Curve], n_users: int, slip: float) -> Report:
+def report(slug: str, curves: Mapping[str, Curve], kind: str, slip: float) -> Report:
     """The table of one benchmark."""
     rows = []
     for how, found in curves.items():
         half = _NORMAL * found.tau.std(axis=0, ddof=1) / np.sqrt(len(found.tau))
         align, error = found.norm_align()
         for place, count in enumerate(COUNTS):
+            if how == INTERVIEW and count > _LAST_QUESTION:
+                break
             rows.append(
                 (
                     how,
@@ -180,22 +203,27 @@ def report(slug: str, curves: Mapping[str, Curve], n_users: int, slip: float) ->
     gain = curves[GAIN].seconds
     return Report(
         title=f"Learning a person's ranking from choices: {slug}",
-        columns=("pairs", "choices", "Kendall τ", "NormAlign"),
+        columns=("learnt from", "answers", "Kendall τ", "NormAlign"),
         rows=tuple(rows),
-        note=f"{n_users} held-out users{slips}, means with 95 % intervals. From a choice to the next pair: median "
-        f"{duration(float(np.median(gain)))}, 99th percentile {duration(float(np.quantile(gain, 0.99)))}. {machine()}.",
+        note=f"{len(curves[GAIN].tau)} {kind} users{slips}, means with 95 % intervals. "
+        f"From a choice to the next pair: median {duration(float(np.median(gain)))}, 99th percentile "
+        f"{duration(float(np.quantile(gain, 0.99)))}. {machine()}.",
     )
 
 
 @app.command()
 def main(
     users: Annotated[int, typer.Option(min=2, help="Simulated users per benchmark.")] = 100,
-    benchmark: Annotated[list[str] | None, typer.Option(help="Benchmarks; by default both bundled ones.")] = None,
+    benchmark: Annotated[
+        list[str] | None, typer.Option(help="Benchmarks; by default both bundled ones.")
+    ] = None,
     slip: Annotated[float, typer.Option(min=0, max=1, help="Share of answers drawn at random.")] = 0.0,
-    training: Annotated[bool, typer.Option(help="Users of the other half, on whom settings are chosen.")] = False,
+    training: Annotated[
+        bool, typer.Option(help="Users of the other half, on whom settings are chosen.")
+    ] = False,
     output: Annotated[Path | None, typer.Option(help="Folder for a table a benchmark, as Markdown.")] = None,
 ) -> None:
-    """Learn simulated users' rankings from 0 to 20 choices, in three ways."""
+    """Learn simulated users' rankings from 0 to 20 answers, in four ways."""
     service, crm = Service.open(), embedded_crm()
     texts = wordings(crm, held_out=not training)
     for slug in benchmark or SLUGS:
@@ -203,8 +231,10 @@ def main(
         random = np.random.default_rng(11)
         drawn = [draw_criteria(texts, random) for _ in range(users)]
         people = [simulated_user(criteria, crm, field.contest) for criteria in drawn]
-        curves = {how: curve(field, people, how, slip) for how in (GAIN, RANDOM, VOTES)}
-        report(slug, curves, users, slip).finish(output and output / f"simulated_users_{slug}.md")
+        curves = {how: curve(field, people, how, slip) for how in (GAIN, RANDOM, VOTES, INTERVIEW)}
+        report(slug, curves, "training" if training else "held-out", slip).finish(
+            output and output / f"simulated_users_{slug}.md"
+        )
     service.close()
 
 

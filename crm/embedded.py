@@ -157,9 +157,7 @@ class EmbeddedCRM:
         penalty = np.zeros(stored["digest"].shape, dtype=np.float32)
         if self._guard is not None:
             penalty = self._guard.penalty_once(stored["features"], self._features.step)
-        return Measurement(
-            project(stored["features"], directions.T), penalty, stored["digest"] != MISSING
-        )
+        return Measurement(project(stored["features"], directions.T), penalty, stored["digest"] != MISSING)
 
     def direction(self, criteria: CriteriaSet) -> Floats:
         """The criteria folded into one direction ``[D]`` in units of φ; without criteria the general one.

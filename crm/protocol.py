@@ -163,8 +163,8 @@ class Measurement:
     """How R responses to each of Q queries stand under K single criteria, in log-odds.
 
     Attributes:
-        margins: The difference of two responses to a query is the log-odds that the first is preferred under the
-            criterion ``[R, Q, K]``.
+        margins: The difference of two responses to a query is the log-odds that the first is preferred under
+            the criterion ``[R, Q, K]``.
         penalty: What is taken off a response under every criterion ``[R, Q]``.
         present: Where there is a response ``[R, Q]``.
     """

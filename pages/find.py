@@ -45,7 +45,9 @@ def _choose_source(readable: dict[str, str], wanted: str) -> str:
     if st.session_state.get("find_source") not in readable:
         show("find_source", wanted if wanted in readable else next(iter(readable)))
     if len(readable) > 1:
-        st.sidebar.selectbox("Answers from", list(readable), format_func=readable.__getitem__, key="find_source")
+        st.sidebar.selectbox(
+            "Answers from", list(readable), format_func=readable.__getitem__, key="find_source"
+        )
     chosen: str = st.session_state.find_source
     return chosen
 

@@ -1,11 +1,12 @@
 """The posterior as a checklist: Essential, Important and Optional lines, each with the evidence for it.
 
-Criteria overlap, so the posterior spreads one taste over several of them. The checklist is a short list that says the
-same of a benchmark's responses. As in orthogonal matching pursuit (Pati et al. 1993) criteria are taken up one by one,
-each with the sign of its posterior mean, and all weights fitted anew; but what counts is the list as it will be used,
-with grades for weights: of the most promising criteria that one is taken which brings the graded list's utilities
-nearest to the posterior mean's, as long as this gains ``WORTH_A_LINE`` of correlation.
-Grades follow P-CHECK's cumulative weights: the top 40 % Essential, to 90 % Important, the rest Optional.
+Criteria overlap, so the posterior spreads one taste over several of them. The checklist is a short list that
+says the same of a benchmark's responses. As in orthogonal matching pursuit (Pati et al. 1993) criteria are
+taken up one by one, each with the sign of its posterior mean, and all weights fitted anew; but what counts is
+the list as it will be used, with grades for weights: of the most promising criteria that one is taken which
+brings the graded list's utilities nearest to the posterior mean's, as long as this gains ``WORTH_A_LINE`` of
+correlation. Grades follow P-CHECK's cumulative weights: the top 40 % Essential, to 90 % Important, the rest
+Optional.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ class ChecklistLine:
 def checklist(
     person: Person, material: Material, library: Sequence[LibraryCriterion], choices: Sequence[Choice]
 ) -> tuple[ChecklistLine, ...]:
-    """The lines that say what is known of the person, the weightiest first; none before the first choice."""
-    if not choices:
+    """What is known of the person, the weightiest line first; none of one who did nothing yet."""
+    if not person.observed:
         return ()
     chosen, weight = _pursue(person.mean, material.gram)
     share = weight / weight.sum() if len(weight) else weight

@@ -5,9 +5,9 @@ Of two responses with utilities a and b, in log-odds and relative to the average
     P(A) : P(B) : P(tie) = e^(a/T) : e^(b/T) : ν e^((a + b)/2T)        (Davidson 1970)
     P(both | tie) = 1 / (1 + e^(−(a + b)/2T))
 
-T is the person's noise, 1 for one who chooses with the probability that the judge states; ν is how readily they call
-a tie. “Both” and “neither” are ties that also say where the pair stands among the responses to its query. A lapse, an
-answer at random, has the probability ``LAPSE``.
+T is the person's noise, 1 for one who chooses with the probability that the judge states; ν is how readily
+they call a tie. “Both” and “neither” are ties that also say where the pair stands among the responses to its
+query. A lapse, an answer at random, has the probability ``LAPSE``.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Answer(StrEnum):
     NEITHER = "neither"
 
     @property
-    def index(self) -> int:
+    def place(self) -> int:
         """The column of ``answer_probabilities`` that is this answer's."""
-        return tuple(Answer).index(self)
+        return list(Answer).index(self)
 
 
 @dataclass(frozen=True)

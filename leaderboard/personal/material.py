@@ -18,8 +18,9 @@ class Material:
     """The margins of R responses to each of Q queries under K criteria.
 
     Attributes:
-        margins: Log-odds of each response under each criterion, and in the last column what the judge takes off
-            it under all of them ``[R, Q, K + 1]``. Only differences between responses to a query mean anything.
+        margins: Log-odds of each response under each criterion, and in the last column what the judge takes
+            off it under all of them ``[R, Q, K + 1]``. Only differences between responses to a query mean
+            anything.
         answered: Where there is a response ``[R, Q]``.
     """
 

@@ -1,12 +1,13 @@
 """Which two responses to show next: those whose answer is expected to teach most about the ranking.
 
-The gain of a pair is the share of the uncertainty about the LLMs' places that its answer is expected to take away,
+The gain of a pair is the share of the uncertainty about the LLMs' places that its answer is expected to take
+away,
 
     Σ_l Σ_o P(o) (E[s_l | o] − E[s_l])² / Σ_l Var[s_l],
 
-the expected reduction of variance, where s_l is the place of LLM l by mean margin over the baseline and o runs over
-the four answers; plus a little of the expected information about the weights themselves (Lindley 1956), which decides
-where the ranking is settled.
+the expected reduction of variance, where s_l is the place of LLM l by mean margin over the baseline and o
+runs over the four answers; plus a little of the expected information about the weights themselves (Lindley
+1956), which decides where the ranking is settled.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Shown:
         raise NoPairsError("No query here has two responses to choose from: pick other topics.")
 
     def candidates(self, size: int, seen: frozenset[int], random: np.random.Generator) -> NDArray[np.intp]:
-        """Random pairs as rows (query, first, second), of queries not seen while there are any ``[size, 3]``."""
+        """Random rows (query, first, second) ``[size, 3]``, of queries not seen while there are any."""
         usable = self.allowed.sum(axis=0) > 1
         fresh = usable.copy()
         fresh[list(seen)] = False
@@ -111,18 +112,29 @@ def next_pair(person: Person, shown: Shown, seen: frozenset[int] = frozenset()) 
 
 
 def gains(draws: Draws, shown: Shown, candidates: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Gain of candidate pairs, rows (query, first, second) ``[C, 3]``, under draws of equal weight ``[C]``."""
+    """Gain ``[C]`` of candidates, rows (query, first, second) ``[C, 3]``, under draws of equal weight."""
     query, first, second = candidates.T
     relative = shown.material.relative
     prob = answer_probabilities(
-        draws.folded @ relative[first, query].T, draws.folded @ relative[second, query].T, draws.noise, draws.tie
+        draws.folded @ relative[first, query].T,
+        draws.folded @ relative[second, query].T,
+        draws.noise,
+        draws.tie,
     )
-    mean = prob.mean(axis=1)
-    places = standardised_places(draws, shown)
-    shift = np.einsum("onc,nl->ocl", prob, places, optimize=True) / len(places)
-    about_ranking = (np.square(shift).sum(axis=2) / mean).sum(axis=0)
-    about_weights = _entropy(mean) - _entropy(prob).mean(axis=0)
+    about_weights = _entropy(prob.mean(axis=1)) - _entropy(prob).mean(axis=0)
+    about_ranking = variance_taken(prob, standardised_places(draws, shown))
     return np.asarray(about_ranking + _CURIOSITY * about_weights, dtype=np.float64)
+
+
+def variance_taken(prob: Floats, places: Floats) -> NDArray[np.float64]:
+    """Expected share of the places' variance that each of C answers takes away ``[C]``.
+
+    Args:
+        prob: Probability of each of O outcomes for each of N equally weighted draws ``[O, N, C]``.
+        places: Standardised places of the LLMs ``[N, L]``.
+    """
+    shift = np.einsum("onc,nl->ocl", prob, places, optimize=True) / len(places)
+    return np.asarray((np.square(shift).sum(axis=2) / prob.mean(axis=1)).sum(axis=0), dtype=np.float64)
 
 
 def standardised_places(draws: Draws, shown: Shown) -> Floats:

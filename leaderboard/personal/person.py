@@ -1,21 +1,24 @@
 """What is known of a person: draws from the posterior of their weights, given their choices.
 
-Model. A person follows one to five criteria of the library. How many is uniform; which, is uniform; each is Essential,
-Important or Optional (1, 0.7, 0.3) with equal probability, and to be avoided with probability ``AVOIDED``. Their
-utility of a response is the judge's own log-odds for such a set: Σ w_k m_k / ‖w‖ with m_k the response's margin under
-criterion k, less what the judge takes off gaming. Choices follow ``choice.answer_probabilities``, a logistic
-regression with ties, in which the person's noise and readiness to tie are unknown too.
+Model. A person follows one to five criteria of the library. How many is uniform; which, is uniform; each is
+Essential, Important or Optional (1, 0.7, 0.3) with equal probability, and to be avoided with probability
+``AVOIDED``. Their utility of a response is the judge's own log-odds for such a set: Σ w_k m_k / ‖w‖ with m_k
+the response's margin under criterion k, less what the judge takes off gaming. Choices follow
+``choice.answer_probabilities``, a logistic regression with ties, in which the person's noise and readiness to
+tie are unknown too.
 
-Inference. Sequential Monte Carlo (Chopin 2002): N draws of the prior are reweighted by each choice; when they have
-become too unequal they are resampled and moved by Metropolis-Hastings steps that leave the posterior unchanged.
-Sparsity is thus exact, as with a spike-and-slab prior: a criterion's weight is zero in most draws.
+Inference. Sequential Monte Carlo (Chopin 2002): N draws of the prior are reweighted by each choice; when they
+have become too unequal they are resampled and moved by Metropolis-Hastings steps that leave the posterior
+unchanged. Sparsity is thus exact, as with a spike-and-slab prior: a criterion's weight is zero in most draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,16 +72,16 @@ class Draws:
             np.where(mask, other.tie, self.tie),
         )
 
-    def log_likelihood(self, choices: Sequence[Observed]) -> NDArray[np.float64]:
-        """Log probability of the choices under each person ``[N]``."""
-        if not choices:
-            return np.zeros(len(self.noise))
-        first = self.folded @ np.stack([choice.first for choice in choices]).T
-        second = self.folded @ np.stack([choice.second for choice in choices]).T
-        prob = answer_probabilities(first, second, self.noise, self.tie)
-        answers = np.array([choice.answer for choice in choices])
-        chosen = prob[answers, :, np.arange(len(choices))]
-        return np.asarray(np.log(chosen).sum(axis=0), dtype=np.float64)
+    def log_likelihood(self, observed: Sequence[Observation]) -> NDArray[np.float64]:
+        """Log probability of all that was observed, under each person ``[N]``."""
+        return sum((item.log_likelihood(self) for item in observed), np.zeros(len(self.noise)))
+
+
+class Observation(Protocol):
+    """Something that a person did and that tells of their weights."""
+
+    def log_likelihood(self, draws: Draws) -> NDArray[np.float64]:
+        """Log probability that each of the persons does it ``[N]``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +92,18 @@ class Observed:
     second: Floats
     answer: int
 
+    def log_likelihood(self, draws: Draws) -> NDArray[np.float64]:
+        """Log probability of the answer under each person ``[N]``."""
+        first, second = draws.folded @ self.first, draws.folded @ self.second
+        prob = answer_probabilities(first[:, None], second[:, None], draws.noise, draws.tie)
+        return np.asarray(np.log(prob[self.answer, :, 0]), dtype=np.float64)
+
     @classmethod
     def of(cls, choice: Choice, material: Material) -> Observed:
         """A choice between two responses of the material."""
         pair = choice.pair
         margins = material.relative[:, pair.query]
-        return cls(margins[pair.first], margins[pair.second], choice.answer.index)
+        return cls(margins[pair.first], margins[pair.second], choice.answer.place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +113,13 @@ class Person:
     Attributes:
         draws: N draws.
         log_weight: Their log weights ``[N]``.
-        observed: The choices.
+        observed: What they did.
         seed: Of all that is random; the same choices always give the same posterior.
     """
 
     draws: Draws
     log_weight: NDArray[np.float64]
-    observed: tuple[Observed, ...]
+    observed: tuple[Observation, ...]
     seed: int
 
     @classmethod
@@ -119,7 +128,7 @@ class Person:
         draws = _prior(n_criteria, n_draws, np.random.default_rng(seed))
         return cls(draws, np.zeros(n_draws), (), seed)
 
-    def after(self, observed: Observed) -> Person:
+    def after(self, observed: Observation) -> Person:
         """The posterior after one more choice."""
         log_weight = self.log_weight + self.draws.log_likelihood([observed])
         person = replace(self, log_weight=log_weight, observed=(*self.observed, observed))
@@ -174,6 +183,16 @@ class Person:
         return replace(self, draws=draws, log_weight=np.zeros(len(likelihood)))
 
 
+class _Move(IntEnum):
+    """Steps from a person to a neighbour."""
+
+    SWAP = 0
+    REGRADE = 1
+    ADD = 2
+    DROP = 3
+    TEMPER = 4
+
+
 def _prior(n_criteria: int, n_draws: int, random: np.random.Generator) -> Draws:
     most = min(MOST_CRITERIA, n_criteria)
     count = random.integers(1, most + 1, n_draws)
@@ -196,9 +215,9 @@ def _grades(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
 def _proposal(draws: Draws, random: np.random.Generator) -> tuple[Draws, NDArray[np.bool_]]:
     """A neighbour of each person, and where there is one ``[N]``.
 
-    One of: exchange a criterion for another of the same weight; redraw a weight; add a criterion; drop one; redraw
-    noise and ties. As many criteria are as probable as one more, sets of a size are equally probable, and weights
-    are proposed from the prior, so the ratio of priors times proposals is always 1.
+    One of: exchange a criterion for another of the same weight; redraw a weight; add a criterion; drop one;
+    redraw noise and ties. As many criteria are as probable as one more, sets of a size are equally probable,
+    and weights are proposed from the prior, so the ratio of priors times proposals is always 1.
     """
     weights = draws.weights.copy()
     n_draws, n_criteria = weights.shape
@@ -209,27 +228,25 @@ def _proposal(draws: Draws, random: np.random.Generator) -> tuple[Draws, NDArray
     old = np.where(followed, lottery, -1).argmax(axis=1)
     new = np.where(followed, -1, lottery).argmax(axis=1)
     value = _grades(random, (n_draws,))
-    kind = random.integers(0, 5, n_draws)
+    kind = random.choice(list(_Move), n_draws)
     room = count < n_criteria
 
-    swap = (kind == 0) & room
+    swap = (kind == _Move.SWAP) & room
     weights[rows[swap], new[swap]] = weights[rows[swap], old[swap]]
     weights[rows[swap], old[swap]] = 0
-    again = kind == 1
+    again = kind == _Move.REGRADE
     weights[rows[again], old[again]] = value[again]
-    more = (kind == 2) & room & (count < MOST_CRITERIA)  # noqa: PLR2004
+    more = (kind == _Move.ADD) & room & (count < MOST_CRITERIA)
     weights[rows[more], new[more]] = value[more]
-    fewer = (kind == 3) & (count > 1)  # noqa: PLR2004
+    fewer = (kind == _Move.DROP) & (count > 1)
     weights[rows[fewer], old[fewer]] = 0
-    temper = kind == 4  # noqa: PLR2004
+    temper = kind == _Move.TEMPER
     noise = np.where(temper, random.choice(NOISES, n_draws), draws.noise).astype(np.float32)
     tie = np.where(temper, random.choice(TIES, n_draws), draws.tie).astype(np.float32)
     return Draws(weights, noise, tie), swap | again | more | fewer | temper
 
 
-def _systematic(
-    probability: NDArray[np.float64], size: int, random: np.random.Generator
-) -> NDArray[np.intp]:
+def _systematic(probability: NDArray[np.float64], size: int, random: np.random.Generator) -> NDArray[np.intp]:
     """Indices of draws, each as often as its probability says, by systematic resampling."""
     points = (random.random() + np.arange(size)) / size
     return np.minimum(np.searchsorted(np.cumsum(probability), points), len(probability) - 1)

@@ -20,8 +20,8 @@ class Standing:
 
     Attributes:
         order: Indices of the LLMs, best first, by their mean place ``[L]``.
-        agreement: Expected share of pairs of LLMs that the order has the right way round; (1 + τ) / 2 of Kendall's
-            τ. About 0.5 before the first choice.
+        agreement: Expected share of pairs of LLMs that the order has the right way round; (1 + τ) / 2 of
+            Kendall's τ. About 0.5 before the first choice.
         top: Expected share of the order's first ``TOP`` that are among the first ``TOP`` of the true ranking.
     """
 
