@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from crm.encoder import DIMENSIONS, sentence_encoder
 from crm.errors import WeightsError
 from crm.explanation import reasons
@@ -27,7 +27,18 @@ from crm.guard import Guard
 from crm.memory import RowMemory
 from crm.paths import BUNDLED
 from crm.products import project
-from crm.protocol import Contest, Doubt, Floats, Pair, Question, Reason, ScoreBlock, Verdict, probabilities
+from crm.protocol import (
+    Contest,
+    Doubt,
+    Floats,
+    Measurement,
+    Pair,
+    Question,
+    Reason,
+    ScoreBlock,
+    Verdict,
+    probabilities,
+)
 from crm.representation import MISSING, NAMES, Representation, load_arrays, representation
 from crm.scruples import Scruples
 
@@ -138,6 +149,15 @@ class EmbeddedCRM:
         answered = stored["digest"] != MISSING
         prob[~(answered[:-1] & answered[-1])] = np.nan
         yield ScoreBlock(np.arange(len(prob)), np.arange(prob.shape[1]), prob)
+
+    def measure(self, criteria: Sequence[Criterion], contest: Contest) -> Measurement:
+        """How all responses of a contest stand under single criteria, polarity included."""
+        stored = contest.representation(self._features.name)
+        directions = self._signed(CriteriaSet(tuple(criteria))) * self._features.step
+        penalty = np.zeros(stored["digest"].shape, dtype=np.float32)
+        if self._guard is not None:
+            penalty = self._guard.penalty_once(stored["features"], self._features.step)
+        return Measurement(project(stored["features"], directions.T), penalty, stored["digest"] != MISSING)
 
     def direction(self, criteria: CriteriaSet) -> Floats:
         """The criteria folded into one direction ``[D]`` in units of φ; without criteria the general one.

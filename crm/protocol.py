@@ -156,3 +156,31 @@ class Doubts(Protocol):
 
     def doubts(self, criteria: CriteriaSet) -> tuple[Doubt, ...]:
         """What speaks against trusting a ranking under these criteria; empty where nothing does."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How R responses to each of Q queries stand under K single criteria, in log-odds.
+
+    Attributes:
+        margins: The difference of two responses to a query is the log-odds that the first is preferred under
+            the criterion ``[R, Q, K]``.
+        penalty: What is taken off a response under every criterion ``[R, Q]``.
+        present: Where there is a response ``[R, Q]``.
+    """
+
+    margins: Floats
+    penalty: Floats
+    present: NDArray[np.bool_]
+
+
+@runtime_checkable
+class Measures(Protocol):
+    """A judge that says how each response stands on its own, so that any two can be compared at once."""
+
+    def measure(self, criteria: Sequence[Criterion], contest: Contest) -> Measurement:
+        """The responses of all R LLMs of a contest, the baseline last, under single criteria.
+
+        Raises:
+            RepresentationMissingError: The contest lacks what the judge reads.
+        """

@@ -173,3 +173,11 @@ class AdminThrottledError(AdminError):
         plural = "" if seconds == 1 else "s"
         super().__init__(f"Too many wrong tokens: try again in {seconds} second{plural}.")
         self.seconds = seconds
+
+
+class NotMeasuredError(LeaderboardError):
+    """A judge from whose verdicts a person's criteria cannot be learnt."""
+
+
+class NoPairsError(LeaderboardError):
+    """A selection in which no two responses can be shown to a person side by side."""

@@ -1,0 +1,129 @@
+"""Simulated users: hidden weighted criteria, answered by the CRM with noise.
+
+A user follows two to five criteria in wordings of the annotations (``crm.criterion_clusters``), of the
+clusters that the library is chosen from but never the library's own wording; half of the wordings belong to
+users on whom the learner's settings were chosen, the other half to held-out users. Each has a grade, the
+first is Essential, and one in five is to be avoided. The utility of a response is the CRM's for that set. Of
+two responses the user takes the one that is ahead by more than ``TIE`` after logistic noise of scale 1 on the
+difference, which is choosing with the probability that the CRM states; else both or neither, as the pair is
+above or below the query's average response. With the probability ``slip`` the answer is drawn from all four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
+from crm.criterion_clusters import criterion_clusters
+from crm.embedded import EmbeddedCRM
+from leaderboard.contest import StoredContest
+from leaderboard.personal.choice import Answer, Pair
+from leaderboard.personal.interview import softened
+from leaderboard.personal.library import criterion_library
+from leaderboard.personal.material import Material
+from leaderboard.personal.questions import Question
+from leaderboard.win_rate import outcomes, win_rates
+
+TIE = 0.4
+AVOIDED = 0.2
+FEWEST, MOST = 2, 5
+_WORDS = range(3, 10)
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedUser:
+    """One user on one benchmark.
+
+    Attributes:
+        criteria: What they follow.
+        utility: Of each response, in log-odds ``[R, Q]``; NaN where there is none.
+        met: Margin of each response under each of their criteria alone, polarity included ``[R, Q, n]``.
+    """
+
+    criteria: CriteriaSet
+    utility: Floats
+    met: Floats
+
+    def answer(self, pair: Pair, random: np.random.Generator, slip: float = 0.0) -> Answer:
+        """What the user says of a pair."""
+        if random.random() < slip:
+            return tuple(Answer)[random.integers(len(Answer))]
+        here = self.utility[:, pair.query]
+        ahead = here[pair.first] - here[pair.second] + random.logistic()
+        if abs(ahead) > TIE:
+            return Answer.FIRST if ahead > 0 else Answer.SECOND
+        above = (here[pair.first] + here[pair.second]) / 2 > np.nanmean(here)
+        return Answer.BOTH if above else Answer.NEITHER
+
+    def option(self, question: Question, material: Material, random: np.random.Generator) -> int:
+        """Which option the user takes, by the correlation of their utility with each option's."""
+        relative = material.relative[material.answered]
+        own = (self.utility - np.nanmean(self.utility, axis=0))[material.answered]
+        likeness = [float(np.corrcoef(own, relative[:, :-1] @ row)[0, 1]) for row in question.weights[:-1]]
+        prob = softened(np.array([*likeness, 0.0])[:, None])[:, 0].astype(np.float64)
+        return int(random.choice(len(prob), p=prob / prob.sum()))
+
+    def win_rates(self, queries: NDArray[np.bool_]) -> Floats:
+        """The user's true win rates of the LLMs on the marked queries ``[L]``."""
+        return win_rates_of(self.utility, queries)
+
+    def alignment(self, llm: int, queries: NDArray[np.bool_]) -> float:
+        """PrefAlign of an LLM's responses: Σ w_j g_j with Σ w_j = 1, mean over the marked queries.
+
+        g_j, from 0 to 5, is five times the probability that the response meets criterion j better than the
+        query's average response.
+        """
+        weight = np.array([criterion.weight.value_in_sum for criterion in self.criteria])
+        met = self.met[:, queries]
+        grade = 5 * expit(met[llm] - np.nanmean(met, axis=0))
+        return float(np.nanmean(grade @ (weight / weight.sum())))
+
+
+def win_rates_of(utility: Floats, queries: NDArray[np.bool_]) -> Floats:
+    """Share of the marked queries ``[Q]`` on which each LLM beats the baseline, ``[R, Q]`` to ``[R − 1]``."""
+    return win_rates(outcomes(expit(utility[:-1, queries] - utility[-1, queries])))
+
+
+def wordings(crm: EmbeddedCRM, *, held_out: bool) -> list[str]:
+    """One half of the wordings that users may follow, of three to nine words and judgeable."""
+    clusters = criterion_clusters()
+    library = [item.criterion.text for item in criterion_library()]
+    texts = [
+        text
+        for number in sorted(set(clusters.assigned(library)))
+        for text in clusters.clusters[number].criteria
+        if len(text.split()) in _WORDS and text not in library
+    ]
+    order = np.random.default_rng(7).permutation(len(texts))
+    half = order[: len(texts) // 2] if held_out else order[len(texts) // 2 :]
+    return [texts[index] for index in half if not crm.doubts(CriteriaSet((Criterion(texts[index]),)))]
+
+
+def draw_criteria(texts: Sequence[str], random: np.random.Generator) -> CriteriaSet:
+    """What one user follows."""
+    count = int(random.integers(FEWEST, MOST + 1))
+    grades = [Weight.ESSENTIAL, *(tuple(Weight)[place] for place in random.integers(0, 3, count - 1))]
+    return CriteriaSet(
+        tuple(
+            Criterion(texts[index], grade, Polarity.AVOID if random.random() < AVOIDED else Polarity.WANT)
+            for index, grade in zip(random.choice(len(texts), count, replace=False), grades, strict=True)
+        )
+    )
+
+
+def simulated_user(criteria: CriteriaSet, crm: EmbeddedCRM, contest: StoredContest) -> SimulatedUser:
+    """The user with these criteria on a benchmark."""
+    measured = crm.measure(tuple(criteria), contest)
+    weight = np.array([criterion.weight.value_in_sum for criterion in criteria], dtype=np.float32)
+    utility = measured.margins @ (weight / np.linalg.norm(weight)) - measured.penalty
+    absent = ~measured.present
+    met = measured.margins.copy()
+    met[absent] = np.nan
+    return SimulatedUser(criteria, np.where(absent, np.nan, utility), met)

@@ -1,0 +1,242 @@
+"""How soon a person's ranking is learnt from choices: simulated users on held-out wordings and queries.
+
+Choices are made on half of the queries; win rates, rankings and NormAlign are taken on the other half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from scipy.stats import kendalltau
+
+from benchmarks._report import Report, duration
+from benchmarks._simulated import (
+    Floats,
+    SimulatedUser,
+    draw_criteria,
+    simulated_user,
+    win_rates_of,
+    wordings,
+)
+from benchmarks._votes import strengths
+from crm.command_line import run
+from crm.criteria import CriteriaSet
+from crm.embedded import EmbeddedCRM, embedded_crm
+from crm.errors import CRMError
+from crm.machine import machine
+from db import DatabaseError
+from leaderboard.contest import StoredContest
+from leaderboard.errors import LeaderboardError
+from leaderboard.personal.checklist import checklist
+from leaderboard.personal.choice import Choice
+from leaderboard.personal.interview import Said, next_question
+from leaderboard.personal.library import criterion_library
+from leaderboard.personal.material import Material, material
+from leaderboard.personal.pairs import Shown, next_pair, random_pair
+from leaderboard.personal.person import Observed, Person
+from leaderboard.personal.questions import interview_questions
+from leaderboard.service import Service
+
+app = typer.Typer(add_completion=False)
+
+COUNTS = (0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20)
+SLUGS = ("dailybench", "alpaca-eval")
+GAIN, RANDOM, VOTES = "information gain", "random pairs", "votes only (Bradley-Terry)"
+INTERVIEW = "interview"
+_NORMAL = 1.96
+_LAST_QUESTION = 6
+"""After at most five questions nothing changes; this row holds the end of all interviews."""
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """A benchmark with its queries halved: for choices, and for measuring."""
+
+    slug: str
+    contest: StoredContest
+    crm: EmbeddedCRM
+    shown: Shown
+    measured: NDArray[np.bool_]
+    default: Floats
+
+    @property
+    def material(self) -> Material:
+        """How its responses stand under the library."""
+        return self.shown.material
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One way of learning on one benchmark.
+
+    Attributes:
+        tau: Kendall's τ between learnt and true ranking ``[U, len(COUNTS)]``.
+        chosen: PrefAlign of the LLM that the learnt ranking puts first ``[U, len(COUNTS)]``.
+        lowest: PrefAlign of the default ranking's first ``[U]``.
+        highest: PrefAlign of the true ranking's first ``[U]``.
+        seconds: From each choice to the next pair.
+    """
+
+    tau: Floats
+    chosen: Floats
+    lowest: Floats
+    highest: Floats
+    seconds: Floats
+
+    def norm_align(self) -> tuple[Floats, Floats]:
+        """100 (discovery − baseline) / (oracle − baseline), of means over users, and its standard error."""
+        room = float((self.highest - self.lowest).mean())
+        gain = (self.chosen - self.lowest[:, None]) / room
+        rest = gain - gain.mean(axis=0) * ((self.highest - self.lowest) / room)[:, None]
+        return 100 * gain.mean(axis=0), 100 * rest.std(axis=0, ddof=1) / np.sqrt(len(gain))
+
+
+def field_of(service: Service, slug: str, crm: EmbeddedCRM) -> Field:
+    """A benchmark ready to be learnt on; the halves are drawn once and for all."""
+    contest = service.contest(slug)
+    library = tuple(item.criterion for item in criterion_library())
+    everything = material(contest, crm, library)
+    measured = np.random.default_rng(0).permutation(contest.n_queries) % 2 == 0
+    [block] = crm.score(CriteriaSet(), contest)
+    default = np.nanmean(np.where(np.isnan(block.prob), np.nan, block.prob > 0.5)[:, measured], axis=1)
+    return Field(slug, contest, crm, Shown.of(everything, ~measured), measured, default)
+
+
+def learn(
+    field: Field, user: SimulatedUser, how: str, seed: int, slip: float
+) -> Iterator[tuple[Floats, float]]:
+    """Win rates learnt after 0, 1, 2, … answers, on the measured queries, and the seconds of the last one.
+
+    The interview ends by itself; what it has learnt stays.
+    """
+    random = np.random.default_rng([seed, 1])
+    person = Person.unknown(field.material.n_criteria, seed=seed)
+    choices: list[Choice] = []
+    seconds = 0.0
+    while True:
+        yield (_votes(field, choices) if how == VOTES else _learnt(field, person)), seconds
+        started = perf_counter()
+        if how == INTERVIEW:
+            question = next_question(person, field.shown, interview_questions())
+            if question is not None:
+                option = user.option(question, field.material, random)
+                person = person.after(Said(question, option, field.material.gram))
+        else:
+            seen = frozenset(choice.pair.query for choice in choices)
+            pair = (
+                next_pair(person, field.shown, seen) if how == GAIN else random_pair(field.shown, seen, seed)
+            )
+            choices.append(Choice(pair, user.answer(pair, random, slip)))
+            if how != VOTES:
+                person = person.after(Observed.of(choices[-1], field.material))
+        seconds = perf_counter() - started
+
+
+def _learnt(field: Field, person: Person) -> Floats:
+    """Win rates under the person's checklist, as the leaderboard would show them."""
+    lines = checklist(person, field.material, criterion_library(), ())
+    if not lines:
+        return field.default
+    place_of = {item.label: place for place, item in enumerate(criterion_library())}
+    weights = np.zeros(field.material.n_criteria)
+    for line in lines:
+        weights[place_of[line.label]] = line.criterion.signed_weight
+    folded = np.append(weights / np.linalg.norm(weights), 1)
+    utility = np.where(field.material.answered, field.material.margins @ folded, np.nan)
+    return win_rates_of(utility, field.measured)
+
+
+def _votes(field: Field, choices: Sequence[Choice]) -> Floats:
+    """Strengths of the LLMs by the votes alone."""
+    return strengths(choices, len(field.contest.llms) + 1)[:-1] if choices else field.default
+
+
+def curve(field: Field, users: Sequence[SimulatedUser], how: str, slip: float = 0.0) -> Curve:
+    """The way of learning, followed with every user."""
+    tau, chosen, ends, seconds = [], [], [], []
+    for seed, user in enumerate(users):
+        true = user.win_rates(field.measured)
+        steps = learn(field, user, how, seed, slip)
+        rates = []
+        for _, (rate, took) in zip(range(max(COUNTS) + 1), steps, strict=False):
+            rates.append(rate)
+            seconds.append(took)
+        at = [rates[count] for count in COUNTS]
+        tau.append([_tau(rate, true) for rate in at])
+        chosen.append([user.alignment(int(np.argmax(rate)), field.measured) for rate in at])
+        ends.append([user.alignment(int(np.argmax(rate)), field.measured) for rate in (field.default, true)])
+    lowest, highest = np.array(ends).T
+    return Curve(np.array(tau), np.array(chosen), lowest, highest, np.array(seconds))
+
+
+def _tau(learnt: Floats, true: Floats) -> float:
+    """τ-b; 0 where nothing is told apart."""
+    value = float(kendalltau(learnt, true).statistic)
+    return 0.0 if np.isnan(value) else value
+
+
+def report(slug: str, curves: Mapping[str, Curve], kind: str, slip: float) -> Report:
+    """The table of one benchmark."""
+    rows = []
+    for how, found in curves.items():
+        half = _NORMAL * found.tau.std(axis=0, ddof=1) / np.sqrt(len(found.tau))
+        align, error = found.norm_align()
+        for place, count in enumerate(COUNTS):
+            if how == INTERVIEW and count > _LAST_QUESTION:
+                break
+            rows.append(
+                (
+                    how,
+                    str(count),
+                    f"{found.tau[:, place].mean():.2f} ± {half[place]:.2f}",
+                    f"{align[place]:.0f} ± {_NORMAL * error[place]:.0f}",
+                )
+            )
+    slips = f", one answer in {1 / slip:.0f} drawn at random" if slip else ""
+    gain = curves[GAIN].seconds
+    return Report(
+        title=f"Learning a person's ranking from choices: {slug}",
+        columns=("learnt from", "answers", "Kendall τ", "NormAlign"),
+        rows=tuple(rows),
+        note=f"{len(curves[GAIN].tau)} {kind} users{slips}, means with 95 % intervals. "
+        f"From a choice to the next pair: median {duration(float(np.median(gain)))}, 99th percentile "
+        f"{duration(float(np.quantile(gain, 0.99)))}. {machine()}.",
+    )
+
+
+@app.command()
+def main(
+    users: Annotated[int, typer.Option(min=2, help="Simulated users per benchmark.")] = 100,
+    benchmark: Annotated[
+        list[str] | None, typer.Option(help="Benchmarks; by default both bundled ones.")
+    ] = None,
+    slip: Annotated[float, typer.Option(min=0, max=1, help="Share of answers drawn at random.")] = 0.0,
+    training: Annotated[
+        bool, typer.Option(help="Users of the other half, on whom settings are chosen.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option(help="Folder for a table a benchmark, as Markdown.")] = None,
+) -> None:
+    """Learn simulated users' rankings from 0 to 20 answers, in four ways."""
+    service, crm = Service.open(), embedded_crm()
+    texts = wordings(crm, held_out=not training)
+    for slug in benchmark or SLUGS:
+        field = field_of(service, slug, crm)
+        random = np.random.default_rng(11)
+        drawn = [draw_criteria(texts, random) for _ in range(users)]
+        people = [simulated_user(criteria, crm, field.contest) for criteria in drawn]
+        curves = {how: curve(field, people, how, slip) for how in (GAIN, RANDOM, VOTES, INTERVIEW)}
+        report(slug, curves, "training" if training else "held-out", slip).finish(
+            output and output / f"simulated_users_{slug}.md"
+        )
+    service.close()
+
+
+if __name__ == "__main__":
+    run(app, CRMError, DatabaseError, LeaderboardError)

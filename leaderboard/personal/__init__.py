@@ -1,0 +1,17 @@
+"""Learns a person's criteria from their choices between responses.
+
+    library    the criteria that choices are explained by
+    material   how every response of a benchmark stands under each of them
+    choice     what a person answers, and how likely a person with given weights would
+    person     what is known of a person's weights: the posterior
+    pairs      which two responses to show next
+    questions  what an interview may ask
+    interview  which question to ask next, and what an answer tells
+    checklist  the posterior as Essential, Important and Optional lines, with their evidence
+    standing   what the posterior says of the ranking, and how sure that is
+    source     what of a stored benchmark may be shown
+    course     a person's choices so far, with undo: what a page holds
+
+Arrays in, frozen dataclasses out. K criteria, R responses to each of Q queries (one an LLM, the baseline's
+last), N draws of the posterior.
+"""

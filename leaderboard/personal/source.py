@@ -1,0 +1,91 @@
+"""From a stored benchmark to what may be shown to a person, and the texts of a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm import registry
+from crm.protocol import CRM
+from crm.representation import representation
+from db import BenchmarkSummary
+from db.repositories.texts import answered_queries, query_texts, response_pair
+from leaderboard.contest import StoredContest, missing_texts_message
+from leaderboard.errors import NoPairsError
+from leaderboard.personal.choice import Pair
+from leaderboard.personal.library import criterion_library
+from leaderboard.personal.material import Material, material
+from leaderboard.personal.pairs import Shown
+from leaderboard.recent import Recent
+from leaderboard.selection import queries_with
+from leaderboard.service import Service
+
+_MATERIALS: Recent[Material] = Recent(2)
+
+
+@dataclass(frozen=True)
+class ShownTexts:
+    """A pair as a person reads it."""
+
+    query: str
+    first: str
+    second: str
+
+
+def readable_benchmarks(service: Service) -> list[BenchmarkSummary]:
+    """The benchmarks whose texts are stored: choices need something to read."""
+    return [summary for summary in service.benchmarks() if summary.has_texts]
+
+
+def shown_of(service: Service, slug: str, topics: Sequence[str]) -> Shown:
+    """What of a benchmark may be shown, and what its responses are under the library.
+
+    Raises:
+        BenchmarkNotFoundError: There is no such benchmark.
+        UnknownTopicError: The benchmark lacks one of the topics.
+        NoPairsError: The topics hold no two responses with their texts.
+        RepresentationMissingError: A response has not been embedded.
+    """
+    contest = service.contest(slug)
+    crm = registry.get_crm(registry.DEFAULT)
+    found = _MATERIALS.get(
+        (contest.identity, crm.version),
+        lambda: material(contest, crm, tuple(item.criterion for item in criterion_library())),
+    )
+    stored = _stored_texts(contest)
+    if not stored.any():
+        raise NoPairsError(missing_texts_message(contest.record))
+    return Shown.of(found, queries_with(contest.record, topics), _words(contest, crm), stored)
+
+
+def texts_of(contest: StoredContest, pair: Pair) -> ShownTexts:
+    """The texts of a pair.
+
+    Raises:
+        NoPairsError: One of them has been taken away meanwhile.
+    """
+    rows = (*contest.llms, contest.baseline)
+    slug, query = contest.record.info.slug, contest.record.queries[pair.query].external_id
+    with contest.database.session() as session:
+        [asked] = query_texts(session, slug, [query])
+        first, second = response_pair(session, slug, query, rows[pair.first], rows[pair.second])
+    if asked is None or first is None or second is None:
+        raise NoPairsError(missing_texts_message(contest.record))
+    return ShownTexts(asked, first, second)
+
+
+def _stored_texts(contest: StoredContest) -> NDArray[np.bool_]:
+    """Where a query and a response to it can be read ``[R, Q]``."""
+    with contest.database.session() as session:
+        answered = answered_queries(session, contest.record.info.slug)
+    return np.stack([answered[llm] for llm in (*contest.llms, contest.baseline)])
+
+
+def _words(contest: StoredContest, crm: CRM) -> NDArray[np.integer]:
+    """Lengths in words ``[R, Q]``."""
+    name = crm.representation or ""
+    counts: NDArray[np.integer] = contest.representation(name)["style"][..., representation(name).sheet.words]
+    return counts

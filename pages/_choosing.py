@@ -1,0 +1,93 @@
+"""Two anonymous answers side by side, and the buttons to choose between them."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from leaderboard.contest import StoredContest
+from leaderboard.personal.choice import Answer
+from leaderboard.personal.course import Course
+from leaderboard.personal.source import texts_of
+from leaderboard.personal.standing import standing
+from leaderboard.personal.wording import ENOUGH, certainty_sentence, progress_sentence
+
+_BUTTONS = (
+    (Answer.FIRST, "A is better", "A"),
+    (Answer.SECOND, "B is better", "B"),
+    (Answer.BOTH, "Both are good", "G"),
+    (Answer.NEITHER, "Neither is", "N"),
+)
+"""Answer, label and key."""
+
+
+def ask(course: Course, contest: StoredContest) -> None:
+    """Show the pair of the course; a click or a key answers it."""
+    st.markdown(
+        "Which answer do you like better? Each choice tells which criteria you follow. Nothing is stored."
+    )
+    _progress(course)
+    texts = texts_of(contest, course.pair)
+    st.html(f"<p style='font-size:1.1rem;font-weight:600;margin:0'>{escape(texts.query)}</p>")
+    left, right = st.columns(2)
+    _answer(left, "Answer A", texts.first)
+    _answer(right, "Answer B", texts.second)
+    with st.container(horizontal=True, key="find_buttons"):
+        for answer, label, key in _BUTTONS:
+            st.button(
+                label,
+                key=f"find:{answer}",
+                shortcut=key,
+                on_click=_take,
+                args=(answer, len(course.choices)),
+                type="primary" if answer in (Answer.FIRST, Answer.SECOND) else "secondary",
+            )
+    with st.container(horizontal=True):
+        st.button(
+            "Undo",
+            key="find:undo",
+            icon=":material/undo:",
+            shortcut="U",
+            type="tertiary",
+            disabled=not course.choices,
+            on_click=_undo,
+        )
+        st.button(
+            "Show my checklist",
+            key="find:checklist",
+            icon=":material/checklist:",
+            type="primary" if len(course.choices) >= ENOUGH else "tertiary",
+            disabled=not course.choices,
+            on_click=_stop,
+        )
+
+
+def _progress(course: Course) -> None:
+    done = len(course.choices)
+    st.progress(min(1.0, done / ENOUGH), text=progress_sentence(done))
+    if done:
+        st.caption(certainty_sentence(standing(course.person, course.shown)))
+
+
+def _answer(column: DeltaGenerator, title: str, text: str) -> None:
+    with column:
+        st.markdown(f"**{title}**")
+        with st.container(height=340, border=True):
+            st.text(text)
+
+
+def _take(answer: Answer, n_choices: int) -> None:
+    """Take the answer over, unless it was given to a pair that is not shown any more."""
+    course: Course = st.session_state.course
+    if len(course.choices) == n_choices:
+        st.session_state.course = course.answered(answer)
+
+
+def _undo() -> None:
+    st.session_state.course = st.session_state.course.undone()
+
+
+def _stop() -> None:
+    st.session_state.find_step = "checklist"
