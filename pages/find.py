@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import streamlit as st
 
 from leaderboard.personal.source import readable_benchmarks
+from leaderboard.personal.wording import interview_over_sentence
 from pages._choosing import ask
 from pages._course import at_checklist, course_of, go_on, show_checklist
 from pages._interview import interview
@@ -80,11 +81,13 @@ def _learn_here(way: str) -> None:
     try:
         course = course_of(slug, topics)
         if at_checklist():
-            show_checklist(course, *_ways_on(way))
+            over = way == _QUESTIONS and course.question is None
+            why = interview_over_sentence(len(course.replies)) if over else ""
+            show_checklist(course, *_ways_on(way), why=why)
         elif way == _CHOICES:
             ask(course, service().contest(slug))
         else:
-            interview(course)
+            interview(course, slug, topics)
     except MENDABLE as error:
         st.error(plain(str(error)))
 
