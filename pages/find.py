@@ -7,8 +7,9 @@ from importlib.util import find_spec
 
 import streamlit as st
 
+from leaderboard.personal.interview import MOST_QUESTIONS
 from leaderboard.personal.source import readable_benchmarks
-from leaderboard.personal.wording import interview_over_sentence
+from leaderboard.personal.wording import SETTLED_SENTENCE
 from pages._choosing import ask
 from pages._course import at_checklist, course_of, go_on, show_checklist
 from pages._interview import interview
@@ -81,9 +82,8 @@ def _learn_here(way: str) -> None:
     try:
         course = course_of(slug, topics)
         if at_checklist():
-            over = way == _QUESTIONS and course.question is None
-            why = interview_over_sentence(len(course.replies)) if over else ""
-            show_checklist(course, *_ways_on(way), why=why)
+            early = way == _QUESTIONS and len(course.replies) < MOST_QUESTIONS and course.question is None
+            show_checklist(course, *_ways_on(way), why=SETTLED_SENTENCE if early else "")
         elif way == _CHOICES:
             ask(course, service().contest(slug))
         else:

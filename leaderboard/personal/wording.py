@@ -12,6 +12,8 @@ from leaderboard.personal.standing import Standing
 
 ENOUGH = 12
 """Choices after which a ranking is usually good (docs/personal.md)."""
+SETTLED_SENTENCE = "Further questions would not change your top three."
+"""Why an interview ends before the last of its questions."""
 
 
 def evidence_sentence(line: ChecklistLine, support: Sequence[Support] = ()) -> str:
@@ -74,4 +76,4 @@ def interview_over_sentence(n_replies: int) -> str:
     """Why no further question is asked."""
     if n_replies >= MOST_QUESTIONS:
         return f"All {MOST_QUESTIONS} questions are answered."
-    return "Further questions would not change your top three."
+    return SETTLED_SENTENCE

@@ -9,9 +9,13 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from leaderboard.service import Service
+from leaderboard.session_material import own_benchmark
+from leaderboard.session_service import SessionService
 from leaderboard.view import View
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
 from tests.leaderboard.critique.samples import CHAT, KEY, says, write_llms
+from tests.leaderboard.personal.test_source import soup_answers, with_own_llm
 
 APP = str(Path(__file__).parents[2] / "app.py")
 
@@ -98,8 +102,8 @@ def test_an_interview_asks_a_few_questions_and_ends_in_a_checklist_with_the_answ
         take(interview, 0)
     assert not interview.exception
     assert 1 <= len(taken) <= 5
-    why = ("Further questions would not change your top three", "All 5 questions are answered")
-    assert any(reason in element.value for element in interview.markdown for reason in why)
+    early = any("would not change your top three" in element.value for element in interview.markdown)
+    assert early == (len(taken) < 5)
     evidence = " ".join(element.value for element in interview.caption).replace("\\", "")
     assert any(f"You answered “{text}" in evidence or f"answer “{text}" in evidence for text in taken)
     interview.button(key="find:rank").click().run()
@@ -198,3 +202,34 @@ def test_an_interviewer_of_no_use_leaves_the_fixed_words(
     assert any("In fixed words" in element.value for element in page.caption)
     take(page, 0)
     assert len(interviewer.asked[CHAT]) == 1
+
+
+def test_an_llm_added_in_the_session_starts_anew_and_is_shown(page: AppTest, bundled_url: str) -> None:
+    page.button(key="find:first").click().run()
+    shared = Service.open(bundled_url)
+    page.session_state.session_service = with_own_llm(shared)
+    page.run()
+    assert not page.exception
+    assert not page.error
+    course = page.session_state.course
+    assert not course.steps
+    assert len(course.shown.allowed) == len(shared.contest("dailybench").llms) + 2
+    page.button(key="find:second").click().run()
+    assert answers(page)
+    shared.close()
+
+
+def test_a_benchmark_of_ones_own_is_chosen_from(page: AppTest, bundled_url: str) -> None:
+    shared = Service.open(bundled_url)
+    soups = own_benchmark(soup_answers(), "Soups", "", "soups.csv")
+    page.session_state.session_service = SessionService(shared, (soups,))
+    page.session_state.view = View(soups.benchmark)
+    page.session_state.find_source = soups.benchmark
+    page.run()
+    assert not page.error
+    assert "Tomato soup." in "".join(answers(page)) or "Rye bread" in "".join(answers(page))
+    page.button(key="find:first").click().run()
+    page.button(key="find:checklist").click().run()
+    assert not page.exception
+    assert not page.error
+    shared.close()

@@ -14,7 +14,7 @@ SOUPS = {
 }
 
 
-def soups() -> list[Uploaded]:
+def soup_answers() -> list[Uploaded]:
     rows = [(query, llm, text) for query, both in SOUPS.items() for llm, text in zip("ab", both, strict=True)]
     return [Uploaded(row, text, query=query, llm=llm) for row, (query, llm, text) in enumerate(rows, 1)]
 
@@ -45,7 +45,7 @@ def test_a_pair_is_two_stored_responses_to_the_query_that_is_shown(service: Serv
 
 
 def test_an_own_benchmark_is_chosen_from_and_learnt_from(service: Service) -> None:
-    own = SessionService(service, (own_benchmark(soups(), "Soups", "", "soups.csv"),))
+    own = SessionService(service, (own_benchmark(soup_answers(), "Soups", "", "soups.csv"),))
     slug = own.benchmarks()[-1].slug
     course = Course.start(shown_of(own, slug, ()))
     texts = texts_of(own.contest(slug), course.pair)
