@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from leaderboard.personal.checklist import ChecklistLine, checklist
+from leaderboard.personal.checklist import ChecklistLine
 from leaderboard.personal.course import Course
+from leaderboard.personal.course_checklist import course_checklist
 from leaderboard.personal.library import criterion_library
 from leaderboard.personal.replies import support_for
 from leaderboard.personal.source import shown_of
@@ -74,7 +75,7 @@ def show_checklist(course: Course, *ways_on: WayOn, why: str = "") -> None:
         ways_on: How to go on learning.
         why: Why it is shown now, in a sentence.
     """
-    lines = checklist(course.person, course.shown.material, criterion_library(), course.choices)
+    lines = course_checklist(course, criterion_library())
     edit_checklist(
         [LearntLine(line.criterion, _evidence(line, course)) for line in lines],
         learnt_from=f"{learnt_from_sentence(len(course.choices), len(course.replies))} {why}".strip(),
