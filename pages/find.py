@@ -80,7 +80,8 @@ def _learn_here(way: str) -> None:
     with st.sidebar:
         choose_topics(record, topics)
     try:
-        course = course_of(slug, topics)
+        with st.spinner("Reading the answers …"):
+            course = course_of(slug, topics)
         if at_checklist():
             early = way == _QUESTIONS and len(course.replies) < MOST_QUESTIONS and course.question is None
             show_checklist(course, *_ways_on(way), why=SETTLED_SENTENCE if early else "")

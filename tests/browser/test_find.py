@@ -1,5 +1,6 @@
 """From ten choices, or an interview, to a ranking that others can open, in a real Chromium."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -43,6 +44,7 @@ def open_elsewhere(browser: Browser, page: Page, link: str) -> tuple[list[str], 
     second = other.new_page()
     second.goto(link)
     expect(second.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
+    expect(second.get_by_label(CRITERIA)).not_to_have_value("")
     settle(second)
     shown = llms(second), scores(second), second.get_by_label(CRITERIA).input_value()
     other.close()
@@ -70,10 +72,9 @@ def test_ten_choices_become_a_ranking_for_oneself_and_others(
     page.get_by_role("button", name="Rank LLMs for me").click()
 
     expect(page.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
+    expect(page.get_by_label(CRITERIA)).to_have_value(re.compile("Short and to the point"))
     settle(page)
-    criteria = page.get_by_label(CRITERIA).input_value()
-    shown = llms(page), scores(page), criteria
-    assert "Short and to the point" in criteria
+    shown = llms(page), scores(page), page.get_by_label(CRITERIA).input_value()
     assert open_elsewhere(browser, page, page.url) == shown
 
     # The same under a private link.
