@@ -10,7 +10,11 @@
     checklist  the posterior as Essential, Important and Optional lines, with their evidence
     standing   what the posterior says of the ranking, and how sure that is
     source     what of a stored benchmark may be shown
-    course     a person's choices so far, with undo: what a page holds
+    course     a person's choices and replies so far, with undo: what a page holds
+    replies    what was answered in the interview, and which lines it speaks for
+    course_checklist  the checklist of a course: what was said outright, and what the choices tell
+    question_wording, interviewer  questions worded by an LLM for a person's topics
+    wording    sentences on what was learnt
 
 Arrays in, frozen dataclasses out. K criteria, R responses to each of Q queries (one an LLM, the baseline's
 last), N draws of the posterior.
