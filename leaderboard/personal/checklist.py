@@ -25,8 +25,8 @@ from leaderboard.personal.library import LibraryCriterion
 from leaderboard.personal.material import Material
 from leaderboard.personal.person import Person
 
-WORTH_A_LINE = 0.003
-MOST_LINES = 6
+WORTH_A_LINE = 0.001
+MOST_LINES = 8
 ESSENTIAL_SHARE = 0.4
 IMPORTANT_SHARE = 0.9
 """Cumulative weight up to which lines are Essential, and up to which Important (P-CHECK, section 4)."""

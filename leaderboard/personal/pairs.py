@@ -5,7 +5,7 @@ away,
 
     Σ_l Σ_o P(o) (E[s_l | o] − E[s_l])² / Σ_l Var[s_l],
 
-the expected reduction of variance, where s_l is the place of LLM l by mean margin over the baseline and o
+the expected reduction of variance, where s_l is the place of LLM l by win rate against the baseline and o
 runs over the four answers; plus a little of the expected information about the weights themselves (Lindley
 1956), which decides where the ranking is settled.
 """
@@ -25,8 +25,9 @@ from leaderboard.personal.choice import Pair, answer_probabilities
 from leaderboard.personal.material import Material
 from leaderboard.personal.person import Draws, Person
 
-_DRAWS = 600
-_CANDIDATES = 500
+_CANDIDATES = 4000
+_ROUNDS = ((150, 150), (1500, 1))
+"""Draws with which all candidates are judged and how many stay; the same for those that stay."""
 _CURIOSITY = 0.05
 """How much a nat of information about the weights counts beside a share of the ranking's variance."""
 _QUERIES = 120
@@ -120,7 +121,7 @@ def random_pair(shown: Shown, seen: frozenset[int], seed: int) -> Pair:
 
 
 def next_pair(person: Person, shown: Shown, seen: frozenset[int] = frozenset()) -> Pair:
-    """The pair with the largest gain among some hundred random ones; always the same for the same choices.
+    """The pair with the largest gain among some thousand random ones; always the same for the same choices.
 
     Args:
         person: What is known of the person.
@@ -129,8 +130,10 @@ def next_pair(person: Person, shown: Shown, seen: frozenset[int] = frozenset()) 
     """
     random = np.random.default_rng([person.seed, len(person.observed), 2])
     candidates = shown.candidates(_CANDIDATES, seen, random)
-    draws = person.sample(_DRAWS)
-    return Pair(*map(int, candidates[np.argmax(gains(draws, shown, candidates))]))
+    for n_draws, n_kept in _ROUNDS:
+        best = np.argsort(-gains(person.sample(n_draws), shown, candidates), kind="stable")[:n_kept]
+        candidates = candidates[best]
+    return Pair(*map(int, candidates[0]))
 
 
 def gains(draws: Draws, shown: Shown, candidates: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ class Standing:
 
 
 def standing(person: Person, shown: Shown) -> Standing:
-    """Places by mean margin over the baseline under draws of the person's weights."""
+    """Places by win rate under draws of the person's weights."""
     score = shown.scores(person.sample(_DRAWS))
     places = (-score).argsort(axis=1).argsort(axis=1)
     order = places.mean(axis=0).argsort(kind="stable")
