@@ -233,7 +233,7 @@ def main(
         people = [simulated_user(criteria, crm, field.contest) for criteria in drawn]
         curves = {how: curve(field, people, how, slip) for how in (GAIN, RANDOM, VOTES, INTERVIEW)}
         report(slug, curves, "training" if training else "held-out", slip).finish(
-            output and output / f"simulated_users_{slug}.md"
+            output and output / f"simulated_users_{slug}{'_slips' if slip else ''}.md"
         )
     service.close()
 

@@ -20,12 +20,13 @@ from scipy.optimize import nnls
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from leaderboard.personal.choice import Answer, Choice
+from leaderboard.personal.interview import Said
 from leaderboard.personal.library import LibraryCriterion
 from leaderboard.personal.material import Material
 from leaderboard.personal.person import Person
 
-WORTH_A_LINE = 0.003
-MOST_LINES = 6
+WORTH_A_LINE = 0.001
+MOST_LINES = 8
 ESSENTIAL_SHARE = 0.4
 IMPORTANT_SHARE = 0.9
 """Cumulative weight up to which lines are Essential, and up to which Important (P-CHECK, section 4)."""
@@ -70,8 +71,8 @@ class ChecklistLine:
 def checklist(
     person: Person, material: Material, library: Sequence[LibraryCriterion], choices: Sequence[Choice]
 ) -> tuple[ChecklistLine, ...]:
-    """What is known of the person, the weightiest line first; none of one who did nothing yet."""
-    if not person.observed:
+    """What is known of the person, the weightiest line first; none of one who stated no preference yet."""
+    if all(isinstance(item, Said) and item.indifferent for item in person.observed):
         return ()
     chosen, weight = _pursue(person.mean, material.gram)
     share = weight / weight.sum() if len(weight) else weight

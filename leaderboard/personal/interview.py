@@ -45,6 +45,11 @@ class Said:
     option: int
     gram: NDArray[np.float64]
 
+    @property
+    def indifferent(self) -> bool:
+        """Whether it was “No preference”."""
+        return self.option == len(self.question.options) - 1
+
     def log_likelihood(self, draws: Draws) -> NDArray[np.float64]:
         """Log probability of the answer under each person ``[N]``."""
         prob = option_probabilities(draws, self.question, self.gram)[self.option]
@@ -83,7 +88,7 @@ def next_question(person: Person, shown: Shown, questions: Sequence[Question]) -
         return None
     draws = person.sample(_DRAWS)
     places = standardised_places(draws, shown)
-    score = draws.folded @ shown.ahead.T
+    score = shown.scores(draws)
     worth: list[tuple[float, Question]] = []
     for question in left:
         prob = option_probabilities(draws, question, shown.material.gram)

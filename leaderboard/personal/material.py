@@ -57,15 +57,6 @@ class Material:
         margins = self.relative[self.answered][:, :-1].astype(np.float64)
         return margins.T @ margins / max(len(margins), 1)
 
-    def ahead(self, queries: NDArray[np.bool_]) -> Floats:
-        """Mean margins of the R − 1 LLMs over the baseline on the marked queries ``[Q]``: ``[R − 1, K + 1]``.
-
-        An LLM that has answered none of them together with the baseline has zeros.
-        """
-        both = (self.answered[:-1] & self.answered[-1] & queries)[..., None]
-        total = np.where(both, self.margins[:-1] - self.margins[-1], 0).sum(axis=1)
-        return np.asarray(total / np.maximum(both.sum(axis=1), 1), dtype=np.float32)
-
 
 def material(contest: Contest, crm: CRM, criteria: tuple[Criterion, ...]) -> Material:
     """What the judge says of all responses of a contest under single criteria.

@@ -5,7 +5,7 @@ away,
 
     Σ_l Σ_o P(o) (E[s_l | o] − E[s_l])² / Σ_l Var[s_l],
 
-the expected reduction of variance, where s_l is the place of LLM l by mean margin over the baseline and o
+the expected reduction of variance, where s_l is the place of LLM l by win rate against the baseline and o
 runs over the four answers; plus a little of the expected information about the weights themselves (Lindley
 1956), which decides where the ranking is settled.
 """
@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from crm.protocol import Floats
 from leaderboard.errors import NoPairsError
@@ -24,10 +25,13 @@ from leaderboard.personal.choice import Pair, answer_probabilities
 from leaderboard.personal.material import Material
 from leaderboard.personal.person import Draws, Person
 
-_DRAWS = 600
-_CANDIDATES = 500
+_CANDIDATES = 4000
+_ROUNDS = ((150, 150), (1500, 1))
+"""Draws with which all candidates are judged and how many stay; the same for those that stay."""
 _CURIOSITY = 0.05
 """How much a nat of information about the weights counts beside a share of the ranking's variance."""
+_QUERIES = 120
+"""Ranked queries, drawn at random, on which expected win rates are taken."""
 _ENOUGH = 20
 """Queries with two readable responses from which on longer responses are not shown."""
 READABLE = 220
@@ -48,10 +52,29 @@ class Shown:
     allowed: NDArray[np.bool_]
     ranked: NDArray[np.bool_]
 
+    def scores(self, draws: Draws) -> Floats:
+        """Win rates of the LLMs for each of N persons, ties broken by mean margin ``[N, R − 1]``."""
+        margins, both = self._sampled
+        n_llms, n_queries = both.shape
+        utility = (draws.folded @ margins.T).reshape(-1, n_llms, n_queries)
+        answered = np.maximum(both.sum(axis=1), 1)
+        won = np.count_nonzero(utility > 0, axis=2) / answered
+        mean = utility.sum(axis=2) / answered
+        return np.asarray(won + expit(mean) * (0.5 / n_queries), dtype=np.float32)
+
     @cached_property
-    def ahead(self) -> Floats:
-        """Mean margins of the LLMs over the baseline on the ranked queries ``[R − 1, K + 1]``."""
-        return self.material.ahead(self.ranked)
+    def _sampled(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """Margins over the baseline on some ranked queries ``[(R − 1) Q', K + 1]``, and where there are any.
+
+        Where an LLM or the baseline has no response they are zeros.
+        """
+        ranked = np.flatnonzero(self.ranked & self.material.answered[-1])
+        if len(ranked) > _QUERIES:
+            ranked = np.random.default_rng(0).choice(ranked, _QUERIES, replace=False)
+        margins, answered = self.material.margins[:, ranked], self.material.answered[:, ranked]
+        both = answered[:-1] & answered[-1]
+        ahead = np.where(both[..., None], margins[:-1] - margins[-1], 0).astype(np.float32)
+        return ahead.reshape(-1, ahead.shape[-1]), both
 
     @classmethod
     def of(
@@ -98,7 +121,7 @@ def random_pair(shown: Shown, seen: frozenset[int], seed: int) -> Pair:
 
 
 def next_pair(person: Person, shown: Shown, seen: frozenset[int] = frozenset()) -> Pair:
-    """The pair with the largest gain among some hundred random ones; always the same for the same choices.
+    """The pair with the largest gain among some thousand random ones; always the same for the same choices.
 
     Args:
         person: What is known of the person.
@@ -107,8 +130,10 @@ def next_pair(person: Person, shown: Shown, seen: frozenset[int] = frozenset()) 
     """
     random = np.random.default_rng([person.seed, len(person.observed), 2])
     candidates = shown.candidates(_CANDIDATES, seen, random)
-    draws = person.sample(_DRAWS)
-    return Pair(*map(int, candidates[np.argmax(gains(draws, shown, candidates))]))
+    for n_draws, n_kept in _ROUNDS:
+        best = np.argsort(-gains(person.sample(n_draws), shown, candidates), kind="stable")[:n_kept]
+        candidates = candidates[best]
+    return Pair(*map(int, candidates[0]))
 
 
 def gains(draws: Draws, shown: Shown, candidates: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -139,7 +164,7 @@ def variance_taken(prob: Floats, places: Floats) -> NDArray[np.float64]:
 
 def standardised_places(draws: Draws, shown: Shown) -> Floats:
     """Places of the LLMs for each draw, centred and scaled to a total variance of 1 ``[N, L]``."""
-    score = draws.folded @ shown.ahead.T
+    score = shown.scores(draws)
     places = score.argsort(axis=1).argsort(axis=1).astype(np.float32)
     places -= places.mean(axis=0)
     total = float(places.var(axis=0).sum())

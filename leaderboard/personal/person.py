@@ -1,6 +1,6 @@
 """What is known of a person: draws from the posterior of their weights, given their choices.
 
-Model. A person follows one to five criteria of the library. How many is uniform; which, is uniform; each is
+Model. A person follows one to eight criteria of the library. How many is uniform; which, is uniform; each is
 Essential, Important or Optional (1, 0.7, 0.3) with equal probability, and to be avoided with probability
 ``AVOIDED``. Their utility of a response is the judge's own log-odds for such a set: Σ w_k m_k / ‖w‖ with m_k
 the response's margin under criterion k, less what the judge takes off gaming. Choices follow
@@ -29,7 +29,8 @@ from leaderboard.personal.choice import Choice, answer_probabilities
 from leaderboard.personal.material import Material
 
 N_DRAWS = 3000
-MOST_CRITERIA = 5
+MOST_CRITERIA = 8
+"""More than most people would name: a wish in other words takes several criteria of the library to say."""
 AVOIDED = 0.25
 """Prior probability that a criterion the person follows is one to avoid."""
 NOISES = (0.5, 1.0, 2.0)

@@ -62,16 +62,26 @@ def read_questions(path: Path, library: Sequence[LibraryCriterion]) -> tuple[Que
 
 
 def _question(place: str, table: object, place_of: Mapping[str, int]) -> Question:
-    if not isinstance(table, dict) or not isinstance(table.get("text"), str) or not table.get("option"):
+    text, options = _named(table, "option")
+    if text is None or not options:
         raise CriteriaListError(f"{place}: give it a text and at least one [[question.option]].")
-    weights = np.zeros((len(table["option"]) + 1, len(place_of)), dtype=np.float32)
+    weights = np.zeros((len(options) + 1, len(place_of)), dtype=np.float32)
     texts = []
-    for row, option in enumerate(table["option"]):
-        if not isinstance(option.get("text"), str) or not option.get("criteria"):
+    for row, option in enumerate(options):
+        wish, names = _named(option, "criteria")
+        if wish is None or not names:
             raise CriteriaListError(f"{place}: each option has a text and criteria.")
-        texts.append(option["text"])
-        for name in option["criteria"]:
-            if name[:1] not in _SIGNS or name[1:] not in place_of:
+        texts.append(wish)
+        for name in names:
+            if not isinstance(name, str) or name[:1] not in _SIGNS or name[1:] not in place_of:
                 raise CriteriaListError(f"{place}: {name!r} is no label of the library after “+” or “-”.")
             weights[row, place_of[name[1:]]] = _SIGNS[name[:1]]
-    return Question(table["text"], (*texts, NO_PREFERENCE), weights)
+    return Question(text, (*texts, NO_PREFERENCE), weights)
+
+
+def _named(table: object, key: str) -> tuple[str | None, list[object]]:
+    """The text of a table and the list under a key; None and an empty list where they are not such."""
+    if not isinstance(table, dict):
+        return None, []
+    text, values = table.get("text"), table.get(key)
+    return (text if isinstance(text, str) else None), (values if isinstance(values, list) else [])

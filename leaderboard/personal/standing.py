@@ -31,8 +31,8 @@ class Standing:
 
 
 def standing(person: Person, shown: Shown) -> Standing:
-    """Places by mean margin over the baseline under draws of the person's weights."""
-    score = person.sample(_DRAWS).folded @ shown.ahead.T
+    """Places by win rate under draws of the person's weights."""
+    score = shown.scores(person.sample(_DRAWS))
     places = (-score).argsort(axis=1).argsort(axis=1)
     order = places.mean(axis=0).argsort(kind="stable")
     ordered = score[:, order]
