@@ -8,11 +8,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from leaderboard.contest import StoredContest
-from leaderboard.personal.choice import Answer
+from leaderboard.personal.choice import Answer, Choice
 from leaderboard.personal.course import Course
 from leaderboard.personal.source import texts_of
 from leaderboard.personal.standing import standing
 from leaderboard.personal.wording import ENOUGH, certainty_sentence, progress_sentence
+from pages._course import held, keep, stop
 
 _BUTTONS = (
     (Answer.FIRST, "A is better", "A"),
@@ -59,15 +60,15 @@ def ask(course: Course, contest: StoredContest) -> None:
             key="find:checklist",
             icon=":material/checklist:",
             type="primary" if len(course.choices) >= ENOUGH else "tertiary",
-            disabled=not course.choices,
-            on_click=_stop,
+            disabled=not course.steps,
+            on_click=stop,
         )
 
 
 def _progress(course: Course) -> None:
     done = len(course.choices)
     st.progress(min(1.0, done / ENOUGH), text=progress_sentence(done))
-    if done:
+    if course.steps:
         st.caption(certainty_sentence(standing(course.person, course.shown)))
 
 
@@ -80,14 +81,9 @@ def _answer(column: DeltaGenerator, title: str, text: str) -> None:
 
 def _take(answer: Answer, n_choices: int) -> None:
     """Take the answer over, unless it was given to a pair that is not shown any more."""
-    course: Course = st.session_state.course
-    if len(course.choices) == n_choices:
-        st.session_state.course = course.answered(answer)
+    if len(held().choices) == n_choices:
+        keep(held().chosen(answer))
 
 
 def _undo() -> None:
-    st.session_state.course = st.session_state.course.undone()
-
-
-def _stop() -> None:
-    st.session_state.find_step = "checklist"
+    keep(held().without_last(Choice))

@@ -1,56 +1,99 @@
-"""A person's choices so far, with undo: what a page holds from click to click."""
+"""What a person chose and answered so far, with undo: what a page holds from click to click."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from leaderboard.personal.choice import Answer, Choice, Pair
+from leaderboard.personal.interview import Said, next_question
 from leaderboard.personal.pairs import Shown, next_pair
-from leaderboard.personal.person import Observed, Person
+from leaderboard.personal.person import Observation, Observed, Person
+from leaderboard.personal.questions import Question, interview_questions
+from leaderboard.personal.replies import Reply
+
+Step = Choice | Reply
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """Immutable: each answer makes the next state.
+    """Immutable: each choice or reply makes the next state; both tell of the same person.
 
     Attributes:
         shown: What may be shown.
         person: What is known of the person.
-        choices: What was answered, in order.
-        pair: What is shown now.
+        steps: What was chosen and replied, in order.
+        again: The pair that an undone choice was about, shown again; None for the most instructive one.
     """
 
     shown: Shown
     person: Person
-    choices: tuple[Choice, ...]
-    pair: Pair
+    steps: tuple[Step, ...] = ()
+    again: Pair | None = None
 
     @classmethod
     def start(cls, shown: Shown, *, seed: int = 0) -> Course:
         """Before the first choice."""
-        person = Person.unknown(shown.material.n_criteria, seed=seed)
-        return cls(shown, person, (), next_pair(person, shown))
+        return cls(shown, Person.unknown(shown.material.n_criteria, seed=seed))
 
-    def answered(self, answer: Answer) -> Course:
-        """After one more choice, with the next pair."""
-        choice = Choice(self.pair, answer)
-        person = self.person.after(Observed.of(choice, self.shown.material))
-        return self._at(person, (*self.choices, choice))
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices between responses."""
+        return tuple(step for step in self.steps if isinstance(step, Choice))
 
-    def undone(self) -> Course:
-        """Before the last choice, whose pair is shown again; the posterior is computed anew."""
-        if not self.choices:
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        """The replies to questions."""
+        return tuple(step for step in self.steps if isinstance(step, Reply))
+
+    @cached_property
+    def pair(self) -> Pair:
+        """What is to be chosen from next."""
+        seen = frozenset(choice.pair.query for choice in self.choices)
+        return self.again or next_pair(self.person, self.shown, seen)
+
+    @cached_property
+    def question(self) -> Question | None:
+        """What is to be asked next; None where the interview is over."""
+        return next_question(self.person, self.shown, interview_questions())
+
+    def chosen(self, answer: Answer) -> Course:
+        """After one more choice."""
+        return self._after(Choice(self.pair, answer))
+
+    def replied(self, option: int) -> Course:
+        """After one more reply.
+
+        Raises:
+            ValueError: The interview is over.
+        """
+        if self.question is None:
+            raise ValueError("There is no question to reply to.")
+        return self._after(Reply(self.question, option))
+
+    def without_last(self, kind: type[Choice] | type[Reply]) -> Course:
+        """Before the last choice, whose pair is shown again, or the last reply.
+
+        The posterior is computed anew from all other steps; as it is where there is nothing to undo.
+        """
+        places = [place for place, step in enumerate(self.steps) if isinstance(step, kind)]
+        if not places:
             return self
-        *kept, last = self.choices
-        person = Person.unknown(self.shown.material.n_criteria, seed=self.person.seed)
-        for choice in kept:
-            person = person.after(Observed.of(choice, self.shown.material))
-        return replace(self, person=person, choices=tuple(kept), pair=last.pair)
+        undone = self.steps[places[-1]]
+        course = Course.start(self.shown, seed=self.person.seed)
+        for step in (*self.steps[: places[-1]], *self.steps[places[-1] + 1 :]):
+            course = course._after(step)
+        return replace(course, again=undone.pair) if isinstance(undone, Choice) else course
 
     def on(self, shown: Shown) -> Course:
-        """With the same choices on other topics of the same benchmark."""
-        return replace(self, shown=shown)._at(self.person, self.choices)
+        """With the same steps on other topics of the same benchmark."""
+        return replace(self, shown=shown, again=None)
 
-    def _at(self, person: Person, choices: tuple[Choice, ...]) -> Course:
-        seen = frozenset(choice.pair.query for choice in choices)
-        return Course(self.shown, person, choices, next_pair(person, self.shown, seen))
+    def _after(self, step: Step) -> Course:
+        person = self.person.after(self._observation(step))
+        return Course(self.shown, person, (*self.steps, step))
+
+    def _observation(self, step: Step) -> Observation:
+        if isinstance(step, Choice):
+            return Observed.of(step, self.shown.material)
+        return Said(step.question, step.option, self.shown.material.gram)

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from crm.criteria import Polarity
 from leaderboard.personal.checklist import ChecklistLine
+from leaderboard.personal.interview import MOST_QUESTIONS
 from leaderboard.personal.standing import Standing
 
 ENOUGH = 12
 """Choices after which a ranking is usually good (docs/personal.md)."""
+_MOST_ANSWERS = 2
 
 
-def evidence_sentence(line: ChecklistLine) -> str:
-    """What of the choices speaks for a line: “You chose the answer that meets this better 8 of 9 times.”"""
+def evidence_sentence(line: ChecklistLine, answered: Sequence[str] = ()) -> str:
+    """What speaks for a line: “You answered “Numbered steps”. You chose … 8 of 9 times.”
+
+    Args:
+        line: The line.
+        answered: Options taken in the interview that go with it, closest first.
+    """
+    sentences = [f"You answered {' and '.join(f'“{text}”' for text in answered[:_MOST_ANSWERS])}."]
+    sentences = sentences[: len(answered)]
+    if line.evidence.clear:
+        sentences.append(_choices_sentence(line))
+    return " ".join(sentences) or "Nothing speaks of this directly; it follows from the rest."
+
+
+def learnt_from_sentence(n_choices: int, n_replies: int) -> str:
+    """What a checklist rests on: “Learnt from 12 choices and 3 answers.”"""
+    counted = [
+        f"{count} {word}{'' if count == 1 else 's'}"
+        for count, word in ((n_choices, "choice"), (n_replies, "answer"))
+        if count
+    ]
+    return f"Learnt from {' and '.join(counted)}."
+
+
+def _choices_sentence(line: ChecklistLine) -> str:
     clear, with_it = line.evidence.clear, line.evidence.with_it
     avoided = line.criterion.polarity is Polarity.AVOID
     which = "with less of this" if avoided else "that meets this better"
-    if clear == 0:
-        return "No two answers differed clearly in this; it follows from your other choices."
     if clear == 1:
         taken = "took" if with_it else "did not take"
         return f"The one time that two answers differed clearly in this, you {taken} the one {which}."
@@ -36,3 +61,10 @@ def certainty_sentence(standing: Standing) -> str:
         f"Of two LLMs, your ranking so far has the right one ahead in about {100 * standing.agreement:.0f} % "
         f"of cases (50 % is guessing)."
     )
+
+
+def interview_over_sentence(n_replies: int) -> str:
+    """Why no further question is asked."""
+    if n_replies >= MOST_QUESTIONS:
+        return f"All {MOST_QUESTIONS} questions are answered."
+    return f"{n_replies} answered. Further questions would not change your top three."
