@@ -96,7 +96,9 @@ def annotated_wishes(contest: StoredContest, annotations: Path) -> dict[int, tup
             if query is None or not {pair["model_a"], pair["model_b"]} <= rows.keys():
                 continue
             a, b = rows[pair["model_a"]], rows[pair["model_b"]]
-            wishes = [{clusters.get(text) for text in pair[f"criteria_{side}"]} - {None} for side in "ab"]
+            wishes = [
+                {clusters[text] for text in pair[f"criteria_{side}"] if text in clusters} for side in "ab"
+            ]
             for number in wishes[0] ^ wishes[1]:
                 taken = Taken(query, a, b) if number in wishes[0] else Taken(query, b, a)
                 found.setdefault(number, ([], []))[pair["split"] == "dev"].append(taken)

@@ -17,6 +17,8 @@ MOST_ROWS = 10_000
 _MOST_SHOWN = 40
 
 _QUERY = ("query", "prompt", "instruction", "question")
+_CHOSEN: tuple[str, ...] = ("chosen",)
+_REJECTED: tuple[str, ...] = ("rejected",)
 _FIRST = ("response_a", "conversation_a")
 _SECOND = ("response_b", "conversation_b")
 _WINNERS = {
@@ -61,11 +63,11 @@ def choices_of(rows: Iterable[Row], file: str) -> Iterator[PastChoice]:
 
 
 def _choice(record: Mapping[str, Any], file: str, row: int) -> PastChoice:
-    if "chosen" in record:
-        sides, answer = (("chosen",), ("rejected",)), Answer.FIRST
+    if "chosen" in record and "rejected" in record:
+        columns, answer = (_CHOSEN, _REJECTED), Answer.FIRST
     else:
-        sides, answer = (_FIRST, _SECOND), _winner(record.get("winner"), file, row)
-    first, second = (_side(record, columns, file, row) for columns in sides)
+        columns, answer = (_FIRST, _SECOND), _winner(record.get("winner"), file, row)
+    first, second = (_side(record, names, file, row) for names in columns)
     query = _query(record, file, row) or first.query or second.query
     return PastChoice(query, first.response, second.response, answer, max(first.turns, second.turns))
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crm.criteria import Polarity
-from leaderboard.personal.checklist import ChecklistLine
 from leaderboard.personal.choice import Answer
 from leaderboard.personal.history import History
 from leaderboard.personal.history_checklist import Learnt
-from leaderboard.personal.wording import evidence_sentence
 
 _NAMED = 3
 
@@ -33,40 +31,34 @@ def explained_sentence(learnt: Learnt) -> str:
     foretold = learnt.foretold
     if not foretold.decided:
         return "No choice in it prefers one answer, so nothing can be told yet."
-    share = foretold.right / foretold.decided
     counts = f"{_number(foretold.right)} of {foretold.decided:,}"
-    if not foretold.telling:
-        choices = "This choice does" if learnt.n_choices == 1 else f"These {learnt.n_choices:,} choices do"
+    if foretold.telling:
+        share = 100 * foretold.right / foretold.decided
         return (
-            f"{choices} not tell yet: a checklist learnt from the others foretells {counts} of them, "
-            "and guessing may do as well. Take the lines below as a guess, or bring more choices."
+            f"For {counts} choices a checklist learnt from the others says what you took ({share:.0f} %; "
+            "guessing would for half)."
         )
+    choices = "This choice does" if learnt.n_choices == 1 else f"These {learnt.n_choices:,} choices do"
     return (
-        f"A checklist learnt from the others foretells {counts} of your choices ({share:.0%}; "
-        "guessing foretells half)."
+        f"{choices} not tell yet: a checklist learnt from the others says what you took for {counts}, and "
+        "guessing may do as well. Take the lines below as a guess, or bring more choices."
     )
 
 
 def reading_sentence(history: History) -> str:
     """What of a file was read: “Read as a table of choices: 40 choices, 2 of them ties.”"""
-    n_choices = len(history.choices)
     ties = sum(choice.answer in (Answer.BOTH, Answer.NEITHER) for choice in history.choices)
-    sentences = [f"Read as {history.form}: {_count(n_choices, 'choice')}" + (f", {ties:,} of them ties." if ties else ".")]
-    if history.n_multi_turn:
+    with_ties = f", {ties:,} of them ties" if ties else ""
+    sentences = [f"Read as {history.form}: {_count(len(history.choices), 'choice')}{with_ties}."]
+    if longer := history.n_multi_turn:
+        stand = "stands" if longer == 1 else "stand"
         sentences.append(
-            f"Of {_count(history.n_multi_turn, 'conversation')} of several turns only the last is looked at."
-            if history.form != _CHATGPT
-            else ""
+            f"{longer:,} {stand} in longer conversations, of which only the query and its answers count."
         )
     if history.left_out:
         reasons = "; ".join(f"{count:,} because {reason}" for reason, count in history.left_out)
         sentences.append(f"Left out: {reasons}.")
-    return " ".join(filter(None, sentences))
-
-
-def line_sentences(lines: Sequence[ChecklistLine]) -> tuple[str, ...]:
-    """The evidence for each line."""
-    return tuple(map(evidence_sentence, lines))
+    return " ".join(sentences)
 
 
 def _count(number: int, what: str) -> str:
