@@ -27,8 +27,8 @@ _FORMS = """
     {"query": "Which soup?", "chosen": "Tomato.", "rejected": "There are many soups …"}
 
 **Votes as LMArena has them**: `conversation_a` and `conversation_b` (or `prompt`, `response_a` and
-`response_b`), and `winner`: model_a, model_b, tie or both_bad. Of a conversation the last query and its answers
-count.
+`response_b`), and `winner`: model_a, model_b, tie or both_bad. Of a conversation the last query and its
+answers count.
 
     {"prompt": "Which soup?", "response_a": "Tomato.", "response_b": "Leek.", "winner": "model_a"}
 
@@ -70,8 +70,8 @@ def _upload(service: Service) -> _Told | None:
         )
         st.caption(
             "CSV, JSON Lines or JSON with query, chosen and rejected; LMArena’s votes; ChatGPT’s data "
-            f"export. Up to {MOST_MEGABYTES} MB, {MOST_ROWS:,} choices and {MOST_CHARACTERS:,} characters an answer; "
-            f"{MOST_USED} choices are learnt from."
+            f"export. Up to {MOST_MEGABYTES} MB, {MOST_ROWS:,} choices and {MOST_CHARACTERS:,} characters an "
+            f"answer; {MOST_USED} choices are learnt from."
         )
         with st.expander("What such a file looks like"):
             st.markdown(_FORMS)
