@@ -3,6 +3,7 @@
 - *always one assistant*: on DailyBench, somebody who takes one assistant's answer whatever the other is;
 - *GPT-4 Turbo*: the judge of AlpacaEval's official preferences as a person. Of two LLMs' responses it takes
   the one that it prefers more to GPT-4 Turbo's own, where its probabilities differ by ``CLEAR`` or more;
+  also with responses of similar length only, as it likes long ones;
 - *annotated wish*: of the annotated pairs (shared/preferences) somebody takes the response under whose
   criteria one cluster of wishes is, where it is on one side only.
 """
@@ -19,14 +20,28 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crm.criteria import Polarity
 from crm.criterion_clusters import criterion_clusters
 from leaderboard.contest import StoredContest
+from leaderboard.personal.checklist import ChecklistLine
 from leaderboard.personal.choice import Answer, Choice, Pair
-from leaderboard.personal.history_checklist import Past
+from leaderboard.personal.history_past import Past
 from leaderboard.personal.library import criterion_library
 from leaderboard.personal.material import Material
 
 CLEAR = 0.5
+SIMILAR = 1.2
+"""How many times longer one of two responses of similar length may be."""
+STYLES = {
+    "brevia": {"Concise", "Punchy"},
+    "scholia": {"In depth", "Technical depth", "Formal", "History and culture", "Definitions"},
+    "stepwise": {"Numbered steps", "Headings", "Practical advice"},
+    "lumen": {"Warm", "Feelings first", "Hopeful ending"},
+    "fabula": {"Vivid imagery", "Metaphors", "Poetic", "Story"},
+    "verity": {"Both sides", "Comparisons", "Admits uncertainty", "Asks back", "Clarifies"},
+    "jester": {"Humour", "Casual"},
+}
+"""Labels of the library that say what an assistant of DailyBench was told to be."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +72,25 @@ def always(contest: StoredContest, assistant: str, random: np.random.Generator) 
     ]
 
 
-def gpt4_turbo(contest: StoredContest, preferences: Path, random: np.random.Generator) -> list[Taken]:
-    """GPT-4 Turbo's choices, one on each query where it has a clear one."""
+def says_style(line: ChecklistLine, assistant: str) -> bool:
+    """Whether a line names the assistant's style as wanted."""
+    return line.label in STYLES[assistant] and line.criterion.polarity is Polarity.WANT
+
+
+def gpt4_turbo(
+    contest: StoredContest,
+    preferences: Path,
+    random: np.random.Generator,
+    words: NDArray[np.integer] | None = None,
+) -> list[Taken]:
+    """GPT-4 Turbo's choices, one on each query where it has a clear one.
+
+    Args:
+        contest: AlpacaEval's.
+        preferences: Its official preferences.
+        random: Draws the pair of each query, and the order of queries.
+        words: Lengths of all responses ``[R, Q]``; if given, only responses of similar length are compared.
+    """
     from pyarrow import parquet  # noqa: PLC0415
 
     table = parquet.read_table(preferences).to_pydict()
@@ -75,6 +107,7 @@ def gpt4_turbo(contest: StoredContest, preferences: Path, random: np.random.Gene
             pair
             for pair in combinations(sorted(liked[query]), 2)
             if abs(liked[query][pair[0]] - liked[query][pair[1]]) >= CLEAR
+            and (words is None or _similar(words[pair[0], query], words[pair[1], query]))
         ]
         if pairs:
             first, second = pairs[random.integers(len(pairs))]
@@ -113,6 +146,10 @@ def longer_taken(taken: Sequence[Taken], words: NDArray[np.integer]) -> NDArray[
 def stronger_taken(taken: Sequence[Taken], strength: NDArray[np.floating]) -> NDArray[np.float64]:
     """Whether the response of the LLM that was taken more often before was taken ``[C]``."""
     return np.array([_won(strength[t.chosen], strength[t.rejected]) for t in taken])
+
+
+def _similar(first: float, second: float) -> bool:
+    return max(first, second) <= SIMILAR * min(first, second)
 
 
 def _won(chosen: float, rejected: float) -> float:

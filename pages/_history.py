@@ -102,7 +102,7 @@ def _told(content: bytes, file: str, service: Service) -> _Told:
         history,
         service,
         st.session_state.view.benchmark,
-        lambda what, done, total: bar.progress(done / total, f"{what}: {done:,} of {total:,}") and None,
+        lambda what, done, total: bar.progress(done / total, f"{what}: {done:,} of {total:,}"),
     )
     return _Told(reading_sentence(history), learnt)
 

@@ -9,21 +9,18 @@ checklist learnt from choices on other queries.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from crm.encoder import Progress
-from leaderboard.personal.checklist import CLEARLY, ChecklistLine, Evidence, checklist, grades
-from leaderboard.personal.choice import Answer, Choice, Pair
-from leaderboard.personal.history import PastChoice
+from leaderboard.personal.checklist import ChecklistLine
+from leaderboard.personal.history_lines import places_of, weighted_lines
+from leaderboard.personal.history_past import DECIDED, Past
 from leaderboard.personal.history_posterior import posterior
-from leaderboard.personal.library import LibraryCriterion
-from leaderboard.personal.material import Material
 from leaderboard.personal.person import Person
-from leaderboard.personal.saliency import met, saliency, saliency_weights, with_contrast
 
 MOST_FOLDS = 5
 TELLING = 0.05
@@ -73,57 +70,6 @@ class Learnt:
     n_choices: int
 
 
-@dataclass(frozen=True, eq=False)
-class Past:
-    """A history ready to be learnt from.
-
-    Attributes:
-        material: How its responses stand under the library; any number of rows.
-        choices: What was chosen.
-        benchmark: The material of the benchmark whose responses the lines are chosen on.
-        library: The criteria of both.
-    """
-
-    material: Material
-    choices: tuple[Choice, ...]
-    benchmark: Material
-    library: Sequence[LibraryCriterion]
-
-    def only(self, mask: NDArray[np.bool_]) -> Past:
-        """Some of the choices ``[C]``."""
-        kept = tuple(choice for choice, wanted in zip(self.choices, mask, strict=True) if wanted)
-        return replace(self, choices=kept)
-
-    def ahead(self) -> NDArray[np.float64]:
-        """Margins of the chosen over the rejected response of each decided choice ``[D, K + 1]``."""
-        chosen, rejected = self._sides()
-        return chosen - rejected
-
-    def sides_met(
-        self, signs: NDArray[np.float64], indices: Sequence[int]
-    ) -> tuple[NDArray[np.float64], ...]:
-        """f of chosen and of rejected responses under some criteria with their polarity, each ``[D, J]``."""
-        chosen, rejected = (met(side[:, indices] * signs) for side in self._sides())
-        return chosen, rejected
-
-    def _sides(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        places = [_chosen_first(choice) for choice in self.choices if choice.answer in _DECIDED]
-        query, chosen, rejected = np.array(places, dtype=np.intp).reshape(-1, 3).T
-        relative = self.material.relative
-        return relative[chosen, query].astype(np.float64), relative[rejected, query].astype(np.float64)
-
-
-_DECIDED = (Answer.FIRST, Answer.SECOND)
-
-
-def past_of(
-    choices: Sequence[PastChoice], past: Material, benchmark: Material, library: Sequence[LibraryCriterion]
-) -> Past:
-    """Past choices with what ``past_material`` made of them."""
-    places = tuple(Choice(Pair(query, 0, 1), choice.answer) for query, choice in enumerate(choices))
-    return Past(past, places, benchmark, library)
-
-
 def learn(
     past: Past,
     groups: Sequence[object] | None = None,
@@ -155,36 +101,8 @@ def learn(
         right += n_foretold(learnt, past.only(held_out))
     if tell is not None:
         tell(n_parts, n_parts)
-    decided = sum(choice.answer in _DECIDED for choice in past.choices)
+    decided = sum(choice.answer in DECIDED for choice in past.choices)
     return Learnt(person, lines, Foretold(right, decided), len(past.choices))
-
-
-def weighted_lines(person: Person, past: Past) -> tuple[ChecklistLine, ...]:
-    """The lines of the posterior's checklist, weighted by their saliency in the history.
-
-    Where no line is salient, as with one line, the posterior's own weights stay.
-    """
-    lines = checklist(person, past.benchmark, past.library, ())
-    if not lines or not len(past.ahead()):
-        return lines
-    indices, signs = _places(lines, past.library)
-    chosen, rejected = past.sides_met(signs, indices)
-    weight = saliency_weights(saliency(chosen, with_contrast(rejected)))
-    if not weight.any():
-        weight = np.array([line.share for line in lines])
-    # The sort is stable: lines of no saliency stay in the posterior's order.
-    order = np.argsort(-weight, kind="stable")
-    evidence = _evidence(past, signs, indices)
-    graded = zip(order, grades(weight[order]), strict=True)
-    return tuple(
-        replace(
-            lines[place],
-            criterion=replace(lines[place].criterion, weight=grade),
-            share=float(weight[place]),
-            evidence=evidence[place],
-        )
-        for place, grade in graded
-    )
 
 
 def n_foretold(lines: Sequence[ChecklistLine], past: Past) -> float:
@@ -192,33 +110,13 @@ def n_foretold(lines: Sequence[ChecklistLine], past: Past) -> float:
     ahead = past.ahead()
     if not lines:
         return len(ahead) / 2
-    indices, _ = _places(lines, past.library)
+    indices, _ = places_of(lines, past.library)
     weights = np.zeros(past.material.n_criteria + 1)
     weights[indices] = [line.criterion.signed_weight for line in lines]
     weights /= np.linalg.norm(weights)
     weights[-1] = 1
     margin = ahead @ weights
     return float((margin > 0).sum() + (margin == 0).sum() / 2)
-
-
-def _places(
-    lines: Sequence[ChecklistLine], library: Sequence[LibraryCriterion]
-) -> tuple[list[int], NDArray[np.float64]]:
-    """Indices of the lines' criteria in the library, and their signs ``[J]``."""
-    place_of = {item.label: place for place, item in enumerate(library)}
-    signs = np.array([line.criterion.polarity.sign for line in lines], dtype=np.float64)
-    return [place_of[line.label] for line in lines], signs
-
-
-def _evidence(past: Past, signs: NDArray[np.float64], indices: Sequence[int]) -> list[Evidence]:
-    """How many of the choices go with each criterion where the two responses differ clearly in it.
-
-    What differs clearly is measured on the benchmark, as in choices made there.
-    """
-    ahead = past.ahead()[:, indices] * signs
-    clear = np.abs(ahead) > CLEARLY * past.benchmark.spread[list(indices)]
-    with_it = clear & (ahead > 0)
-    return [Evidence(int(taken), int(all_)) for taken, all_ in zip(with_it.sum(0), clear.sum(0), strict=True)]
 
 
 def _folds(past: Past, groups: Sequence[object] | None, seed: int) -> list[NDArray[np.bool_]]:
@@ -228,11 +126,3 @@ def _folds(past: Past, groups: Sequence[object] | None, seed: int) -> list[NDArr
     order = np.random.default_rng([seed, 3]).permutation(len(numbers))
     fold = order[[numbers[name] for name in names]] % MOST_FOLDS
     return [fold == number for number in np.unique(fold)] if len(numbers) > 1 else []
-
-
-def _chosen_first(choice: Choice) -> tuple[int, int, int]:
-    """Query, row of the chosen and row of the rejected response of a decided choice."""
-    pair = choice.pair
-    if choice.answer is Answer.FIRST:
-        return pair.query, pair.first, pair.second
-    return pair.query, pair.second, pair.first

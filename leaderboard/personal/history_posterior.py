@@ -13,7 +13,7 @@ from leaderboard.personal.choice import Choice, answer_probabilities
 from leaderboard.personal.material import Material
 from leaderboard.personal.person import N_DRAWS, Draws, Person
 
-ELSEWHERE = 4.0
+ELSEWHERE = 2.0
 """How many times noisier choices are that were made elsewhere. A person's reasons there are also what no
 criterion of the library says, such as which answer was right (docs/history.md)."""
 _GROWTH = 0.2

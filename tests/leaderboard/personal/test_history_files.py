@@ -178,5 +178,5 @@ def test_an_archive_that_lies_about_its_sizes_or_is_locked_is_refused() -> None:
         read_history(bytes(packed), "a.zip")
     packed = bytearray(zipped(conversations__json=b"[]"))
     packed[packed.index(b"PK\x01\x02") + 24] = 1
-    with pytest.raises(UploadError, match=r"cannot be read|not valid JSON"):
+    with pytest.raises(UploadError, match="this is no ZIP archive that can be read"):
         read_history(bytes(packed), "a.zip")
