@@ -177,7 +177,8 @@ def main(
         columns=("choices of", "people", "foretold", *WAYS),
         rows=tuple(rows),
         note="Percentages of choices foretold, with 95 % intervals by bootstrap over people; guessing "
-        f"foretells 50. “More often taken” knows which LLM answered. One of the first three lines names the assistant's style: {styles}. {machine()}.",
+        "foretells 50. “More often taken” knows which LLM answered. One of the first three lines names the "
+        f"assistant's style: {styles}. {machine()}.",
     ).finish(output)
     service.close()
 
