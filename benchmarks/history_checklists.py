@@ -87,7 +87,7 @@ class Person:
     assistant: str = ""
 
 
-WAYS = ("checklist", "its lines by the posterior's weights", "longer", "more often taken", "no criteria")
+WAYS = ("checklist", "posterior's checklist", "longer", "more often taken", "no criteria")
 
 
 def foretold_by(person: Person, field: Field) -> tuple[list[float], tuple[ChecklistLine, ...]]:

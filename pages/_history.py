@@ -68,6 +68,7 @@ def _upload(service: Service) -> _Told | None:
             max_upload_size=MOST_MEGABYTES,
             key=f"history_file:{st.session_state.get(_ROUND, 0)}",
         )
+        outcome = st.container()
         st.caption(
             "CSV, JSON Lines or JSON with query, chosen and rejected; LMArena’s votes; ChatGPT’s data "
             f"export. Up to {MOST_MEGABYTES} MB, {MOST_ROWS:,} choices and {MOST_CHARACTERS:,} characters an "
@@ -85,11 +86,12 @@ def _upload(service: Service) -> _Told | None:
             )
         if uploaded is None:
             return None
-        try:
-            told = _told(uploaded.getvalue(), uploaded.name, service)
-        except MENDABLE as error:
-            st.error(plain(str(error)))
-            return None
+        with outcome:
+            try:
+                told = _told(uploaded.getvalue(), uploaded.name, service)
+            except MENDABLE as error:
+                st.error(plain(str(error)))
+                return None
     st.session_state[_LEARNT] = told
     place.empty()
     return told

@@ -19,7 +19,7 @@ SAME = "both answers are the same"
 EMPTY = "an answer is empty"
 LONG = f"an answer has more than {MOST_CHARACTERS:,} characters"
 NOT_GONE_ON_WITH = "an answer was made anew, but none of them was gone on with"
-MANY = f"of more than {MOST_USED}, these were passed over evenly"
+MANY = f"only {MOST_USED} are used, evenly spread over the file"
 
 
 @dataclass(frozen=True, slots=True)

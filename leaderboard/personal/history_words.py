@@ -56,7 +56,7 @@ def reading_sentence(history: History) -> str:
             f"{longer:,} {stand} in longer conversations, of which only the query and its answers count."
         )
     if history.left_out:
-        reasons = "; ".join(f"{count:,} because {reason}" for reason, count in history.left_out)
+        reasons = "; ".join(f"{count:,} ({reason})" for reason, count in history.left_out)
         sentences.append(f"Left out: {reasons}.")
     return " ".join(sentences)
 
