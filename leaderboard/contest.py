@@ -93,9 +93,15 @@ class StoredContest:
     @cached_property
     def answered(self) -> NDArray[np.bool_]:
         """Where an LLM and the baseline have both a text to a query that has its own ``[L, Q]``."""
+        both: NDArray[np.bool_] = self.readable[:-1] & self.readable[-1]
+        return both
+
+    @cached_property
+    def readable(self) -> NDArray[np.bool_]:
+        """Where a query and a response to it can be read, the baseline in the last row ``[L + 1, Q]``."""
         with self.database.session() as session:
             answered = answered_queries(session, self.record.info.slug)
-        return np.stack([answered[llm] for llm in self.llms]) & answered[self.baseline]
+        return np.stack([answered[llm] for llm in (*self.llms, self.baseline)])
 
     @cached_property
     def query_embedding(self) -> NDArray[np.float32]:

@@ -85,6 +85,18 @@ class JudgingError(LeaderboardError):
     """A judge that answers what cannot be right, or whose work ended early."""
 
 
+class BusyError(LeaderboardError):
+    """An LLM that is asked as much as it may be at once."""
+
+
+class ReplyError(LeaderboardError):
+    """A reply of an LLM that was cut or withheld; the message says which."""
+
+
+class RefusedReplyError(ReplyError):
+    """A reply that an LLM refused."""
+
+
 class CritiqueError(LeaderboardError):
     """A critique that cannot be had; the message says why."""
 

@@ -29,11 +29,10 @@ class OwnContest(StoredContest):
         return self.material.key
 
     @cached_property
-    def answered(self) -> NDArray[np.bool_]:
-        """Where an LLM and the baseline have both a text ``[L, Q]``."""
-        given = np.array([[text is not None for text in self._texts(llm)] for llm in self.llms])
-        both: NDArray[np.bool_] = given & [text is not None for text in self._texts(self.baseline)]
-        return both
+    def readable(self) -> NDArray[np.bool_]:
+        """Where there is a response, the baseline in the last row ``[L + 1, Q]``."""
+        rows = (*self.llms, self.baseline)
+        return np.array([[text is not None for text in self._texts(llm)] for llm in rows])
 
     @cached_property
     def query_texts(self) -> Sequence[str | None]:
@@ -113,6 +112,17 @@ class OverlaidContest(StoredContest):
         """Where both have a text that is stored: judges of texts do not see a person's LLMs ``[L, Q]``."""
         own = np.zeros((len(self.added.llms), self.n_queries), dtype=np.bool_)
         return np.concatenate([self.stored.answered, own])
+
+    @cached_property
+    def readable(self) -> NDArray[np.bool_]:
+        """Where a query and a response to it can be read, the baseline in the last row ``[L + 1, Q]``."""
+        asked = np.array([text is not None for text in self.query_texts])
+        own = [
+            [query.external_id in material.responses[llm] for query in self.record.queries]
+            for llm, material in self.added.responses.items()
+        ]
+        stored = self.stored.readable
+        return np.concatenate([stored[:-1], np.array(own, dtype=np.bool_) & asked, stored[-1:]])
 
     @cached_property
     def query_texts(self) -> Sequence[str | None]:

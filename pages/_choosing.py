@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from leaderboard.contest import StoredContest
 from leaderboard.personal.choice import Answer, Choice
@@ -13,28 +10,45 @@ from leaderboard.personal.course import Course
 from leaderboard.personal.source import texts_of
 from leaderboard.personal.standing import standing
 from leaderboard.personal.wording import ENOUGH, certainty_sentence, progress_sentence
+from leaderboard.response_html import pair_html, query_html
 from pages._course import held, keep, stop
 
 _BUTTONS = (
     (Answer.FIRST, "A is better", "A"),
-    (Answer.SECOND, "B is better", "B"),
     (Answer.BOTH, "Both are good", "G"),
     (Answer.NEITHER, "Neither is", "N"),
+    (Answer.SECOND, "B is better", "B"),
 )
 """Answer, label and key."""
+_STYLE = """
+<style>
+div:has(> .st-key-find_buttons) { position: sticky; bottom: 0; z-index: 10; }
+.st-key-find_buttons { background: BACKGROUND; padding: 0.6rem 0; gap: 0.6rem; }
+.st-key-find_buttons > div { flex: 1 1 20%; width: auto; }
+.st-key-find_buttons button { width: 100%; min-height: 2.75rem; }
+@media (max-width: 640px) {
+  .st-key-find_buttons { gap: 0.5rem; border-top: 1px solid rgba(128,128,128,0.3); }
+  .st-key-find_buttons > div { flex: 1 1 45%; order: 2; }
+  .st-key-find_buttons > div:first-child, .st-key-find_buttons > div:last-child { order: 1; }
+}
+</style>
+"""
+"""The buttons stay in reach below however long an answer: in a row, on a phone two by two, A and B first."""
 
 
 def ask(course: Course, contest: StoredContest) -> None:
     """Show the pair of the course; a click or a key answers it."""
-    st.markdown(
-        "Which answer do you like better? Each choice tells which criteria you follow. Nothing is stored."
-    )
+    if not course.steps:
+        st.markdown(
+            "You see a question and the answers of two LLMs. Say which you like better: after about "
+            f"{ENOUGH} choices, two minutes, you get a checklist of what you like, and LLMs ranked by it. "
+            "Nothing is stored."
+        )
     _progress(course)
     texts = texts_of(contest, course.pair)
-    st.html(f"<p style='font-size:1.1rem;font-weight:600;margin:0'>{escape(texts.query)}</p>")
-    left, right = st.columns(2)
-    _answer(left, "Answer A", texts.first)
-    _answer(right, "Answer B", texts.second)
+    st.html(query_html(texts.query))
+    st.html(pair_html([("Answer A", texts.first), ("Answer B", texts.second)]))
+    st.html(_STYLE.replace("BACKGROUND", _background()))
     with st.container(horizontal=True, key="find_buttons"):
         for answer, label, key in _BUTTONS:
             st.button(
@@ -65,18 +79,17 @@ def ask(course: Course, contest: StoredContest) -> None:
         )
 
 
+def _background() -> str:
+    """The page's, for what stands over it."""
+    dark = st.context.theme.type == "dark"
+    return str(st.get_option(f"theme.{'dark' if dark else 'light'}.backgroundColor"))
+
+
 def _progress(course: Course) -> None:
     done = len(course.choices)
     st.progress(min(1.0, done / ENOUGH), text=progress_sentence(done))
     if course.steps:
         st.caption(certainty_sentence(standing(course.person, course.shown)))
-
-
-def _answer(column: DeltaGenerator, title: str, text: str) -> None:
-    with column:
-        st.markdown(f"**{title}**")
-        with st.container(height=340, border=True):
-            st.text(text)
 
 
 def _take(answer: Answer, n_choices: int) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from leaderboard.personal.checklist import ChecklistLine, checklist
+from leaderboard.personal.checklist import ChecklistLine
 from leaderboard.personal.course import Course
+from leaderboard.personal.course_checklist import course_checklist
 from leaderboard.personal.library import criterion_library
-from leaderboard.personal.replies import speaking_for
+from leaderboard.personal.replies import support_for
 from leaderboard.personal.source import shown_of
 from leaderboard.personal.standing import standing
 from leaderboard.personal.wording import certainty_sentence, evidence_sentence, learnt_from_sentence
@@ -66,17 +67,18 @@ def start_again() -> None:
         st.session_state.pop(name, None)
 
 
-def show_checklist(course: Course, *ways_on: WayOn) -> None:
+def show_checklist(course: Course, *ways_on: WayOn, why: str = "") -> None:
     """Draw the checklist of a course.
 
     Args:
         course: What was chosen and answered.
         ways_on: How to go on learning.
+        why: Why it is shown now, in a sentence.
     """
-    lines = checklist(course.person, course.shown.material, criterion_library(), course.choices)
+    lines = course_checklist(course, criterion_library())
     edit_checklist(
         [LearntLine(line.criterion, _evidence(line, course)) for line in lines],
-        learnt_from=learnt_from_sentence(len(course.choices), len(course.replies)),
+        learnt_from=f"{learnt_from_sentence(len(course.choices), len(course.replies))} {why}".strip(),
         certainty=certainty_sentence(standing(course.person, course.shown)),
         ways_on=(*ways_on, WayOn("Start again", "find:again", start_again)),
     )
@@ -85,5 +87,5 @@ def show_checklist(course: Course, *ways_on: WayOn) -> None:
 def _evidence(line: ChecklistLine, course: Course) -> str:
     labels = [item.label for item in criterion_library()]
     index = labels.index(line.label)
-    answered = speaking_for(index, line.criterion.polarity, course.shown.material, course.replies)
-    return evidence_sentence(line, answered)
+    support = support_for(index, line.criterion.polarity, course.shown.material, course.replies)
+    return evidence_sentence(line, support)

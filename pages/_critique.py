@@ -10,10 +10,9 @@ from leaderboard.critique.answer import SCORES
 from leaderboard.critique.critic import Critic, configured_critic, critic_name
 from leaderboard.critique.review import Review, review
 from leaderboard.drilldown import PairReport
+from leaderboard.response_html import pair_html
 from leaderboard.view import View
 from pages._session import MENDABLE, plain
-
-_HEIGHT = 320
 
 
 @st.cache_resource(show_spinner=False)
@@ -65,15 +64,8 @@ def _draw(found: Review, title: str, original: str) -> None:
         column.metric(score.capitalize(), _signed(getattr(critique, score)))
     st.caption(plain(f"From −5 to 5, written by {found.critic}, as are the suggestions and the edit."))
     st.markdown("\n".join(f"- {plain(suggestion)}" for suggestion in critique.suggestions))
-    left, right = st.columns(2)
-    for column, label, text in (
-        (left, f"Original: {title}", original),
-        (right, f"Edited by {found.critic}", critique.edited),
-    ):
-        with column:
-            st.html(f"<p style='opacity:0.75;margin:0'>{escape(label)}</p>")
-            with st.container(height=_HEIGHT, border=True):
-                st.text(text)
+    both = ((f"Original: {title}", original), (f"Edited by {found.critic}", critique.edited))
+    st.html(pair_html(both))
     _verdict(found)
 
 

@@ -6,27 +6,48 @@ import streamlit as st
 
 from leaderboard.personal.course import Course
 from leaderboard.personal.interview import MOST_QUESTIONS
+from leaderboard.personal.interviewer import Interviewer, configured_interviewer, interviewer_name
+from leaderboard.personal.question_wording import QuestionWording
 from leaderboard.personal.questions import Question
 from leaderboard.personal.replies import Reply
 from leaderboard.personal.standing import standing
 from leaderboard.personal.wording import certainty_sentence, interview_over_sentence
+from leaderboard.session_material import is_of_session
 from pages._course import held, keep, stop
-from pages._session import plain
+from pages._session import MENDABLE, plain
+
+_STYLE = """
+<style>
+.st-key-find_options { max-width: 40rem; }
+.st-key-find_options button { min-height: 3rem; text-align: left; }
+.st-key-find_options button > div { width: 100%; justify-content: space-between; }
+</style>
+"""
 
 
-def interview(course: Course) -> None:
-    """Ask the course's next question; a click or a digit answers it."""
+def interview(course: Course, slug: str, topics: tuple[str, ...]) -> None:
+    """Ask the course's next question; a click or a digit answers it, and after the last comes the checklist.
+
+    Args:
+        course: What was chosen and answered.
+        slug: The benchmark whose LLMs are to be ranked.
+        topics: What the questions may be worded for.
+    """
     n_replies = len(course.replies)
-    st.markdown("Up to five short questions, about one minute. Nothing is stored.")
+    if not course.steps:
+        st.markdown(
+            "Say what you like in an answer: up to five short questions, about a minute. Then you get a "
+            "checklist of what you like, and LLMs ranked by it. Nothing is stored."
+        )
     question = course.question
     if question is None:
-        st.progress(1.0, text=plain(interview_over_sentence(n_replies)))
+        st.progress(1.0, text=interview_over_sentence(n_replies))
     else:
         st.progress(n_replies / MOST_QUESTIONS, text=f"Question {n_replies + 1} of at most {MOST_QUESTIONS}")
     if course.steps:
         st.caption(certainty_sentence(standing(course.person, course.shown)))
     if question is not None:
-        _ask(question, n_replies)
+        _ask(_wording(question, slug, topics), n_replies)
     with st.container(horizontal=True):
         st.button(
             "Back",
@@ -47,25 +68,64 @@ def interview(course: Course) -> None:
         )
 
 
-def _ask(question: Question, n_replies: int) -> None:
-    st.subheader(plain(question.text), anchor=False)
+def _ask(wording: QuestionWording, n_replies: int) -> None:
+    st.html(_STYLE)
+    st.subheader(plain(wording.text), anchor=False)
     with st.container(key="find_options", gap="small"):
-        for option, text in enumerate(question.options):
+        for option, text in enumerate(wording.options):
             st.button(
                 plain(text),
                 key=f"find:option:{n_replies}:{option}",
                 shortcut=str(option + 1),
                 width="stretch",
                 on_click=_take,
-                args=(option, n_replies),
+                args=(option, text, n_replies),
             )
 
 
-def _take(option: int, n_replies: int) -> None:
+def _take(option: int, text: str, n_replies: int) -> None:
     """Take the answer over, unless it was given to a question that is not shown any more."""
-    if len(held().replies) == n_replies:
-        keep(held().replied(option))
+    if len(held().replies) != n_replies:
+        return
+    keep(held().replied(option, text))
+    if held().question is None:
+        stop()
 
 
 def _undo() -> None:
     keep(held().without_last(Reply))
+
+
+def _wording(question: Question, slug: str, topics: tuple[str, ...]) -> QuestionWording:
+    """The LLM's wording for the topics where one is set up and replies; else the fixed one.
+
+    What was shown once stays as it is, and an LLM that failed once is not waited for again in this session.
+    The names of a person's own topics are not sent.
+    """
+    name = interviewer_name()
+    if name is None or not topics or is_of_session(slug):
+        return QuestionWording.fixed(question)
+    kept: dict[tuple[str, tuple[str, ...]], QuestionWording] = st.session_state.setdefault("wordings", {})
+    if (question.text, topics) not in kept:
+        kept[question.text, topics] = _worded(name, question, topics)
+    if st.session_state.get("wording_failed"):
+        st.caption(f"In fixed words: {plain(name)}, which words questions for your topics, gave none.")
+    else:
+        st.caption(f"Worded for your topics by {plain(name)}.")
+    return kept[question.text, topics]
+
+
+def _worded(name: str, question: Question, topics: tuple[str, ...]) -> QuestionWording:
+    if st.session_state.get("wording_failed"):
+        return QuestionWording.fixed(question)
+    try:
+        with st.spinner("Wording the question …"):
+            return _interviewer(name).word(question, topics)
+    except MENDABLE:
+        st.session_state.wording_failed = True
+        return QuestionWording.fixed(question)
+
+
+@st.cache_resource(show_spinner=False)
+def _interviewer(name: str) -> Interviewer:
+    return configured_interviewer(name)

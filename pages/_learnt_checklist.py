@@ -79,7 +79,7 @@ def _line(key: str, place: int, line: LearntLine) -> Edited | None:
     """One line's widgets, and what they say; None where the line is left out."""
     kept = not st.session_state.get(f"{key}:left_out", False)
     with st.container(border=True, gap="xsmall"):
-        first, second, third = st.columns([0.5, 0.3, 0.2], vertical_alignment="center")
+        first, second, third = st.columns([0.46, 0.33, 0.21], vertical_alignment="center")
         text = first.text_input(
             f"Criterion {place + 1}",
             line.criterion.text,

@@ -11,10 +11,10 @@ def navigation() -> Page:
     return st.navigation(
         [
             st.Page("pages/leaderboard.py", title="Leaderboard", icon=":material/leaderboard:", default=True),
+            st.Page("pages/find.py", title="Find my criteria", icon=":material/explore:", url_path="find"),
             st.Page(
                 "pages/compare.py", title="Compare", icon=":material/compare_arrows:", url_path="compare"
             ),
-            st.Page("pages/find.py", title="Find my criteria", icon=":material/explore:", url_path="find"),
             st.Page("pages/llm.py", title="Inside an LLM", icon=":material/search:", url_path="llm"),
             st.Page("pages/judges.py", title="Judges", icon=":material/balance:", url_path="judges"),
             st.Page("pages/topics.py", title="Topics", icon=":material/bubble_chart:", url_path="topics"),

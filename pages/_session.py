@@ -127,6 +127,12 @@ def palette() -> Palette:
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
+def page_colour() -> str:
+    """The page's background in the theme that the browser shows."""
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    return str(st.get_option(f"theme.{theme}.backgroundColor"))
+
+
 def plain(text: str) -> str:
     """Text as labels and captions show it literally, without Markdown or directives taking effect."""
     return "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in text)

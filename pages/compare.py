@@ -28,7 +28,7 @@ from pages._saved_views import (
     take_over_link,
     write_compare_link,
 )
-from pages._session import MENDABLE, as_parameters, palette, plain, service
+from pages._session import MENDABLE, as_parameters, page_colour, palette, plain, service
 
 _CHART = {"displayModeBar": False}
 _FEWEST = 2
@@ -127,8 +127,6 @@ def _buttons(view: View, views: tuple[View, ...]) -> None:
 
 def _ranks(compared: SideBySide) -> None:
     st.subheader("Ranks", anchor=False)
-    theme = "dark" if st.context.theme.type == "dark" else "light"
-    background = str(st.get_option(f"theme.{theme}.backgroundColor"))
     st.download_button(
         "Download ranks as CSV",
         ranks_csv(compared),
@@ -140,10 +138,10 @@ def _ranks(compared: SideBySide) -> None:
     table, chart = st.tabs(["Table", "Chart"], key="compare_tabs", on_change="rerun")
     if table.open:
         with table:
-            st.html(ranks_table(compared, palette().accent, background))
+            st.html(ranks_table(compared, palette().accent, page_colour()))
     if chart.open:
         with chart:
-            colours = DARK_JUDGES if theme == "dark" else LIGHT_JUDGES
+            colours = DARK_JUDGES if st.context.theme.type == "dark" else LIGHT_JUDGES
             st.plotly_chart(bump_chart(compared, palette(), colours.colours), config=_CHART)
             st.caption("In colour: the LLMs whose rank changes most.")
 

@@ -7,7 +7,9 @@ from importlib.util import find_spec
 
 import streamlit as st
 
+from leaderboard.personal.interview import MOST_QUESTIONS
 from leaderboard.personal.source import readable_benchmarks
+from leaderboard.personal.wording import SETTLED_SENTENCE
 from pages._choosing import ask
 from pages._course import at_checklist, course_of, go_on, show_checklist
 from pages._interview import interview
@@ -78,13 +80,15 @@ def _learn_here(way: str) -> None:
     with st.sidebar:
         choose_topics(record, topics)
     try:
-        course = course_of(slug, topics)
+        with st.spinner("Reading the answers …"):
+            course = course_of(slug, topics)
         if at_checklist():
-            show_checklist(course, *_ways_on(way))
+            early = way == _QUESTIONS and len(course.replies) < MOST_QUESTIONS and course.question is None
+            show_checklist(course, *_ways_on(way), why=SETTLED_SENTENCE if early else "")
         elif way == _CHOICES:
             ask(course, service().contest(slug))
         else:
-            interview(course)
+            interview(course, slug, topics)
     except MENDABLE as error:
         st.error(plain(str(error)))
 

@@ -14,6 +14,7 @@ from leaderboard.export import ranking_csv
 from leaderboard.result import Leaderboard
 from leaderboard.table_html import ranking_table
 from leaderboard.view import View
+from pages._by_criterion import show_by_criterion
 from pages._criteria import edit_criteria
 from pages._doubts import show_doubts
 from pages._how_sure import show_how_sure
@@ -127,6 +128,8 @@ def _show(leaderboard: Leaderboard) -> None:
     pictures: dict[str, Callable[[Leaderboard], None]] = {"Ranking": _table, "Chart": _chart}
     if leaderboard.view.criteria and leaderboard.correlations is not None:
         pictures["You and the crowd"] = _compare
+    if len(leaderboard.view.criteria) > 1:
+        pictures["By criterion"] = show_by_criterion
     pictures["How sure"] = show_how_sure
     # Only the open one is drawn: charts cost the browser more than all the rest.
     tabs = st.tabs(list(pictures), key="tabs", on_change="rerun")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from leaderboard.charts import topic_chart
 from leaderboard.contest import missing_texts_message
@@ -13,6 +12,7 @@ from leaderboard.doubts import doubts_in_brief
 from leaderboard.drilldown import CriterionVerdict, PairReport, QueryScore, TopicScore
 from leaderboard.interval import UNRANKED
 from leaderboard.removed import removed_in_brief
+from leaderboard.response_html import pair_html, query_html
 from leaderboard.result import Leaderboard
 from leaderboard.table_html import percent
 from pages._critique import show_critique
@@ -141,24 +141,16 @@ def _pair(leaderboard: Leaderboard, report: PairReport) -> None:
     with st.container(border=True):
         st.caption(plain(f"{report.category} › {report.topic}"))
         if report.query_text is not None:
-            st.html(f"<p style='font-size:1.1rem;font-weight:600;margin:0'>{escape(report.query_text)}</p>")
+            st.html(query_html(report.query_text))
         title = leaderboard.titles[st.session_state.llm]
         if report.response is None or report.baseline_response is None:
             st.info(missing_texts_message(leaderboard.benchmark), icon=":material/visibility_off:")
         else:
-            left, right = st.columns(2)
-            _response(left, title, report.response)
-            _response(right, f"Baseline: {leaderboard.baseline_title}", report.baseline_response)
+            baseline = f"Baseline: {leaderboard.baseline_title}"
+            st.html(pair_html([(title, report.response), (baseline, report.baseline_response)]))
         _verdicts(report, title)
         show_critique(leaderboard.view, report, title)
         st.button("Close", on_click=_close, icon=":material/close:")
-
-
-def _response(column: DeltaGenerator, title: str, text: str) -> None:
-    with column:
-        st.html(f"<p style='opacity:0.75;margin:0'>{escape(title)}</p>")
-        with st.container(height=320, border=True):
-            st.text(text)
 
 
 def _close() -> None:

@@ -169,7 +169,7 @@ class _Told:
 
 def _told(chosen: list[int], gram: NDArray[np.float64], target: NDArray[np.float64]) -> _Told:
     """The criteria with the weights that tell the target best, those without any left out."""
-    weight = _fit(gram[np.ix_(chosen, chosen)], target[chosen])
+    weight = fitted(gram[np.ix_(chosen, chosen)], target[chosen])
     order = [place for place in np.argsort(-weight, kind="stable") if weight[place] > 0]
     return _Told([chosen[place] for place in order], weight[order])
 
@@ -182,8 +182,13 @@ def _promising(told: _Told, gram: NDArray[np.float64], target: NDArray[np.float6
     return order[:_TRIED]
 
 
-def _fit(gram: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights, none negative, whose utilities are nearest the target's."""
+def fitted(gram: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights, none negative, whose utilities are nearest a target's.
+
+    Args:
+        gram: Mean products of the margins of the criteria, each with its sign ``[n, n]``.
+        target: Mean products of these margins with the target's utilities ``[n]``.
+    """
     ridge = gram + 1e-6 * np.trace(gram) * np.eye(len(gram))
     root = np.linalg.cholesky(ridge)
     weight, _ = nnls(root.T, np.linalg.solve(root, target))

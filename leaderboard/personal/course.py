@@ -61,15 +61,19 @@ class Course:
         """After one more choice."""
         return self._after(Choice(self.pair, answer))
 
-    def replied(self, option: int) -> Course:
+    def replied(self, option: int, text: str = "") -> Course:
         """After one more reply.
+
+        Args:
+            option: Index of the option.
+            text: The option as the person read it; by default in its fixed wording.
 
         Raises:
             ValueError: The interview is over.
         """
         if self.question is None:
             raise ValueError("There is no question to reply to.")
-        return self._after(Reply(self.question, option))
+        return self._after(Reply(self.question, option, text or self.question.options[option]))
 
     def without_last(self, kind: type[Choice] | type[Reply]) -> Course:
         """Before the last choice, whose pair is shown again, or the last reply.

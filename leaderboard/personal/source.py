@@ -12,7 +12,6 @@ from crm import registry
 from crm.protocol import CRM
 from crm.representation import representation
 from db import BenchmarkSummary
-from db.repositories.texts import answered_queries, query_texts, response_pair
 from leaderboard.contest import StoredContest, missing_texts_message
 from leaderboard.errors import NoPairsError
 from leaderboard.personal.choice import Pair
@@ -52,10 +51,9 @@ def shown_of(service: Service, slug: str, topics: Sequence[str]) -> Shown:
     contest = service.contest(slug)
     crm = registry.get_crm(registry.DEFAULT)
     found = material_of(contest, crm)
-    stored = _stored_texts(contest)
-    if not stored.any():
+    if not contest.readable.any():
         raise NoPairsError(missing_texts_message(contest.record))
-    return Shown.of(found, queries_with(contest.record, topics), _words(contest, crm), stored)
+    return Shown.of(found, queries_with(contest.record, topics), _words(contest, crm), contest.readable)
 
 
 def material_of(contest: StoredContest, crm: CRM) -> Material:
@@ -75,21 +73,18 @@ def texts_of(contest: StoredContest, pair: Pair) -> ShownTexts:
     Raises:
         NoPairsError: One of them has been taken away meanwhile.
     """
-    rows = (*contest.llms, contest.baseline)
-    slug, query = contest.record.info.slug, contest.record.queries[pair.query].external_id
-    with contest.database.session() as session:
-        [asked] = query_texts(session, slug, [query])
-        first, second = response_pair(session, slug, query, rows[pair.first], rows[pair.second])
+    asked = contest.query_texts[pair.query]
+    first, second = (_response(contest, row, pair.query) for row in (pair.first, pair.second))
     if asked is None or first is None or second is None:
         raise NoPairsError(missing_texts_message(contest.record))
     return ShownTexts(asked, first, second)
 
 
-def _stored_texts(contest: StoredContest) -> NDArray[np.bool_]:
-    """Where a query and a response to it can be read ``[R, Q]``."""
-    with contest.database.session() as session:
-        answered = answered_queries(session, contest.record.info.slug)
-    return np.stack([answered[llm] for llm in (*contest.llms, contest.baseline)])
+def _response(contest: StoredContest, row: int, query: int) -> str | None:
+    """The response in a row of the material, the last of which is the baseline's."""
+    if row < len(contest.llms):
+        return contest.texts_at(contest.llms[row], query)[0]
+    return contest.texts_at(contest.llms[0], query)[1]
 
 
 def _words(contest: StoredContest, crm: CRM) -> NDArray[np.integer]:

@@ -7,25 +7,34 @@ from collections.abc import Sequence
 from crm.criteria import Polarity
 from leaderboard.personal.checklist import ChecklistLine
 from leaderboard.personal.interview import MOST_QUESTIONS
+from leaderboard.personal.replies import Support
 from leaderboard.personal.standing import Standing
 
 ENOUGH = 12
 """Choices after which a ranking is usually good (docs/personal.md)."""
-_MOST_ANSWERS = 2
+SETTLED_SENTENCE = "Further questions would not change your top three."
+"""Why an interview ends before the last of its questions."""
 
 
-def evidence_sentence(line: ChecklistLine, answered: Sequence[str] = ()) -> str:
+def evidence_sentence(line: ChecklistLine, support: Sequence[Support] = ()) -> str:
     """What speaks for a line: “You answered “Numbered steps”. You chose … 8 of 9 times.”
 
     Args:
         line: The line.
-        answered: Options taken in the interview that go with it, closest first.
+        support: Options taken in the interview that go with it, closest first.
     """
-    sentences = [f"You answered {' and '.join(f'“{text}”' for text in answered[:_MOST_ANSWERS])}."]
-    sentences = sentences[: len(answered)]
+    sentences = []
+    if named := [item.text for item in support if item.named]:
+        sentences.append(f"You answered {_quoted(named)}.")
+    elif support:
+        sentences.append(f"It goes with your answer {_quoted([item.text for item in support[:1]])}.")
     if line.evidence.clear:
         sentences.append(_choices_sentence(line))
     return " ".join(sentences) or "Nothing speaks of this directly; it follows from the rest."
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return " and ".join(f"“{text}”" for text in texts)
 
 
 def learnt_from_sentence(n_choices: int, n_replies: int) -> str:
@@ -67,4 +76,4 @@ def interview_over_sentence(n_replies: int) -> str:
     """Why no further question is asked."""
     if n_replies >= MOST_QUESTIONS:
         return f"All {MOST_QUESTIONS} questions are answered."
-    return f"{n_replies} answered. Further questions would not change your top three."
+    return SETTLED_SENTENCE

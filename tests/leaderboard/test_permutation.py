@@ -43,6 +43,7 @@ def test_many_weighted_taus_are_those_of_one_at_a_time(values: NDArray[np.float6
     np.testing.assert_allclose(
         weighted_taus(values, other, orders),
         [likeness(Measure.WEIGHTED_TAU, values, other[order]) for order in orders],
+        atol=1e-12,
     )
 
 

@@ -12,9 +12,12 @@ from crm.criteria import MAX_CRITERIA, MAX_LENGTH, CriteriaSet, Criterion, Polar
 from db import Database, storable_text
 from leaderboard import profile_store
 from leaderboard.__main__ import main
+from leaderboard.control import Control
 from leaderboard.errors import ProfileChangedError, ProfileError, ProfileFileError, UnknownProfileError
+from leaderboard.interests import read_interests
 from leaderboard.profile import FORMAT, Profile
 from leaderboard.profile_store import ProfileStore
+from leaderboard.topic_weight import TopicWeight
 from leaderboard.view import View
 from tests.conftest import Run
 from tests.db.conftest import database, postgres, postgres_template, sqlite_template
@@ -42,6 +45,13 @@ VIEWS = st.builds(
     topics=st.lists(st.text(min_size=1, max_size=9).map(storable_text), max_size=3, unique=True).map(tuple),
     criteria=CRITERIA,
     soft=st.booleans(),
+    control=st.sampled_from(Control),
+    topic_weights=st.dictionaries(
+        st.text("abc =é", min_size=1, max_size=5).filter(lambda name: name == name.strip()),
+        st.floats(0, 100),
+        max_size=3,
+    ).map(lambda weights: tuple(TopicWeight(name, weight) for name, weight in weights.items())),
+    interests=st.lists(st.text("abc ,", min_size=1, max_size=9), max_size=3).map(read_interests),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),

@@ -13,7 +13,17 @@ LLMS, QUERIES = 4, 24
 seeds = st.integers(0, 10_000)
 
 
-def rank(prob: np.ndarray, weights: np.ndarray | None = None, kept: np.ndarray | None = None) -> Ranking:
+TERMS = np.tanh(np.random.default_rng(0).normal(size=(LLMS, QUERIES, 2)))
+"""What the responses are controlled for, where they are."""
+controlled = st.sampled_from([None, TERMS])
+
+
+def rank(
+    prob: np.ndarray,
+    weights: np.ndarray | None = None,
+    kept: np.ndarray | None = None,
+    terms: np.ndarray | None = None,
+) -> Ranking:
     """A ranking on queries of six topics in two categories."""
     chosen = np.ones(QUERIES, dtype=bool) if kept is None else kept
     topics = np.arange(QUERIES) // 4
@@ -24,6 +34,7 @@ def rank(prob: np.ndarray, weights: np.ndarray | None = None, kept: np.ndarray |
         topics[chosen] // 3,
         ["home", "work"],
         weights=weights,
+        terms=None if terms is None else terms[:, chosen],
         resamples=60,
     )
 
@@ -42,25 +53,25 @@ def assert_same(first: Ranking, second: Ranking) -> None:
     np.testing.assert_array_equal(first.n_effective, second.n_effective)
 
 
-@given(seeds, st.floats(1e-9, 1e9))
-def test_equal_weights_are_no_weights_to_the_bit(seed: int, weight: float) -> None:
+@given(seeds, st.floats(1e-9, 1e9), controlled)
+def test_equal_weights_are_no_weights_to_the_bit(seed: int, weight: float, terms: np.ndarray | None) -> None:
     prob = scores(seed)
 
-    assert_same(rank(prob, np.full(QUERIES, weight)), rank(prob))
+    assert_same(rank(prob, np.full(QUERIES, weight), terms=terms), rank(prob, terms=terms))
 
 
-@given(seeds, st.sets(st.integers(0, QUERIES - 1), max_size=QUERIES - 1))
-def test_a_weight_of_zero_leaves_a_query_out(seed: int, left_out: set[int]) -> None:
+@given(seeds, st.sets(st.integers(0, QUERIES - 1), max_size=QUERIES - 1), controlled)
+def test_a_weight_of_zero_leaves_a_query_out(seed: int, left_out: set[int], terms: np.ndarray | None) -> None:
     prob = scores(seed)
     kept = np.array([query not in left_out for query in range(QUERIES)])
 
-    assert_same(rank(prob, kept.astype(float)), rank(prob, kept=kept))
+    assert_same(rank(prob, kept.astype(float), terms=terms), rank(prob, kept=kept, terms=terms))
 
 
-@given(seeds, st.floats(0.01, 100))
-def test_only_ratios_of_weights_matter(seed: int, factor: float) -> None:
+@given(seeds, st.floats(0.01, 100), controlled)
+def test_only_ratios_of_weights_matter(seed: int, factor: float, terms: np.ndarray | None) -> None:
     prob, weights = scores(seed), np.random.default_rng(seed).random(QUERIES) + 0.1
-    first, second = rank(prob, weights), rank(prob, factor * weights)
+    first, second = rank(prob, weights, terms=terms), rank(prob, factor * weights, terms=terms)
 
     np.testing.assert_allclose(first.win_rate, second.win_rate)
     np.testing.assert_allclose(first.ci_low, second.ci_low, rtol=1e-5)

@@ -1,9 +1,21 @@
 """The page on which a person's criteria are found, run without a browser."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
+
+from leaderboard.service import Service
+from leaderboard.session_material import own_benchmark
+from leaderboard.session_service import SessionService
+from leaderboard.view import View
+from tests.crm.backends.scripted_server import Answer, ScriptedServer
+from tests.leaderboard.critique.samples import CHAT, KEY, says, write_llms
+from tests.leaderboard.personal.test_source import soup_answers, with_own_llm
 
 APP = str(Path(__file__).parents[2] / "app.py")
 
@@ -17,7 +29,9 @@ def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def answers(page: AppTest) -> tuple[str, str]:
-    first, second = (element.value for element in page.text)
+    """Both answers as HTML."""
+    [pair] = [item.proto.body for item in page.get("html") if 'class="usl-pair"' in item.proto.body]
+    first, second = re.findall(r'<div class="usl-response".*?>(.*?)</div>', pair, re.DOTALL)
     return first, second
 
 
@@ -88,12 +102,10 @@ def test_an_interview_asks_a_few_questions_and_ends_in_a_checklist_with_the_answ
         take(interview, 0)
     assert not interview.exception
     assert 1 <= len(taken) <= 5
-    assert any(
-        "top three" in item.proto.text or "answered" in item.proto.text for item in interview.get("progress")
-    )
-    interview.button(key="find:checklist").click().run()
+    early = any("would not change your top three" in element.value for element in interview.markdown)
+    assert early == (len(taken) < 5)
     evidence = " ".join(element.value for element in interview.caption).replace("\\", "")
-    assert any(f"You answered “{text}" in evidence for text in taken)
+    assert any(f"You answered “{text}" in evidence or f"answer “{text}" in evidence for text in taken)
     interview.button(key="find:rank").click().run()
     assert interview.session_state.view.criteria
 
@@ -128,3 +140,96 @@ def test_a_line_left_out_is_not_ranked_by_and_one_can_be_added(page: AppTest) ->
     page.button(key="find:rank").click().run()
     kept = [field.value for field in lines[1:]]
     assert [item.text for item in page.session_state.view.criteria] == [*kept, "Mentions tea"]
+
+
+@pytest.fixture
+def interviewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    """An endpoint that words questions."""
+    with ScriptedServer() as server:
+        monkeypatch.setenv("CRITIC_KEY", KEY)
+        monkeypatch.setenv("USL_INTERVIEWER", "writer")
+        monkeypatch.setenv("USL_LLMS", str(write_llms(tmp_path, server.url, timeout=2)))
+        st.cache_resource.clear()
+        yield server
+    st.cache_resource.clear()
+
+
+def arts(page: AppTest) -> None:
+    page.session_state.view = View("dailybench", ("Arts & Culture",))
+    page.segmented_control(key="find_way").set_value("questions").run()
+
+
+def test_questions_are_worded_for_the_topics_and_options_keep_their_places(
+    interviewer: ScriptedServer, page: AppTest
+) -> None:
+    def worded(request: Any) -> Answer:
+        n_options = len(re.findall(r"^\d+\. ", request["messages"][-1]["content"], re.MULTILINE))
+        return says({"question": "And *paintings*?", "options": [f"Brush {n}" for n in range(n_options)]})
+
+    interviewer.on(CHAT, worded)
+    arts(page)
+    assert page.subheader[0].value == r"And \*paintings\*?"
+    assert options(page)[:2] + options(page)[-1:] == ["Brush 0", "Brush 1", "No preference"]
+    assert any("Worded for your topics by writer" in element.value for element in page.caption)
+    assert "Arts & Culture" in interviewer.asked[CHAT][0]["messages"][-1]["content"]
+    page.run()
+    assert len(interviewer.asked[CHAT]) == 1
+    take(page, 0)
+    [reply] = page.session_state.course.replies
+    assert (reply.option, reply.text) == (0, "Brush 0")
+    assert reply.question.options[0] != "Brush 0"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        says("Sure!"),
+        Answer({}, 500),
+        Answer(says({}).body, delay=3.0),
+        says({"question": "?", "options": []}),
+    ],
+    ids=["nonsense", "failing", "late", "empty"],
+)
+def test_an_interviewer_of_no_use_leaves_the_fixed_words(
+    interviewer: ScriptedServer, page: AppTest, answer: Answer
+) -> None:
+    interviewer.on(CHAT, answer)
+    arts(page)
+    assert not page.exception
+    assert not page.error
+    fixed = page.session_state.course.question
+    assert [text.replace("\\", "") for text in options(page)] == list(fixed.options)
+    assert any("In fixed words" in element.value for element in page.caption)
+    take(page, 0)
+    assert len(interviewer.asked[CHAT]) == 1
+
+
+def test_an_llm_added_in_the_session_starts_anew_and_is_shown(page: AppTest, bundled_url: str) -> None:
+    page.button(key="find:first").click().run()
+    shared = Service.open(bundled_url)
+    page.session_state.session_service = with_own_llm(shared)
+    page.run()
+    assert not page.exception
+    assert not page.error
+    course = page.session_state.course
+    assert not course.steps
+    assert len(course.shown.allowed) == len(shared.contest("dailybench").llms) + 2
+    page.button(key="find:second").click().run()
+    assert answers(page)
+    shared.close()
+
+
+def test_a_benchmark_of_ones_own_is_chosen_from(page: AppTest, bundled_url: str) -> None:
+    shared = Service.open(bundled_url)
+    soups = own_benchmark(soup_answers(), "Soups", "", "soups.csv")
+    page.session_state.session_service = SessionService(shared, (soups,))
+    page.session_state.view = View(soups.benchmark)
+    page.session_state.find_source = soups.benchmark
+    page.run()
+    assert not page.error
+    assert "Tomato soup." in "".join(answers(page)) or "Rye bread" in "".join(answers(page))
+    page.button(key="find:first").click().run()
+    page.button(key="find:checklist").click().run()
+    assert not page.exception
+    assert not page.error
+    shared.close()

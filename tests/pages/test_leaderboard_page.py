@@ -234,6 +234,16 @@ def test_how_sure_it_is_is_only_worked_out_where_it_is_looked_at(page: AppTest) 
     assert 'data-testid="groups"' in table(page)
 
 
+def test_llms_are_graded_criterion_by_criterion(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = ["Concise and direct", "optional|Avoid <b>lists</b>"]
+    page.session_state["tabs"] = "By criterion"
+    page.run()
+    assert not page.exception
+    assert 'data-testid="grades"' in table(page)
+    assert "&lt;b&gt;lists&lt;/b&gt;<small>Optional</small>" in table(page)
+
+
 def test_interests_and_weights_of_topics_go_into_the_link_and_say_what_they_cost(page: AppTest) -> None:
     page.query_params["benchmark"] = "dailybench"
     page.run()

@@ -1,0 +1,82 @@
+"""How well each LLM meets each criterion, and all of them together: PrefAlign (PrefDisco, Li et al. 2025).
+
+The grade of a response under a criterion is five times the probability that it meets the criterion better
+than the baseline's response, so 2.5 is as well as the baseline. PrefAlign (eq. 1) is Σ_j w_j g_j with
+Σ_j w_j = 1. It averages over criteria; the ranking asks the judge for all criteria at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm.criteria import CriteriaSet, Criterion
+from leaderboard.export import csv_line, number_cell, text_cell
+from leaderboard.service import Scored, Service
+from leaderboard.view import View
+
+BEST_GRADE = 5.0
+MOST_CRITERIA = 20
+"""So many are graded; each costs a score matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Grades of L LLMs under n criteria.
+
+    Attributes:
+        llms: In the order of the benchmark.
+        criteria: Those that are graded, the first of the view's.
+        grades: Mean over the view's queries, as the view weighs them ``[L, n]``; NaN where there is none.
+        pref_align: Of all graded criteria together ``[L]``.
+    """
+
+    llms: tuple[str, ...]
+    criteria: tuple[Criterion, ...]
+    grades: NDArray[np.float64]
+    pref_align: NDArray[np.float64]
+
+    def to_csv(self) -> str:
+        """One row an LLM: ``llm,pref_align`` and one column a criterion; safe to open in a spreadsheet."""
+        lines = [csv_line(["llm", "pref_align", *(text_cell(str(criterion)) for criterion in self.criteria)])]
+        for llm, whole, each in zip(self.llms, self.pref_align, self.grades, strict=True):
+            lines.append(csv_line([text_cell(llm), *(number_cell(float(grade)) for grade in (whole, *each))]))
+        return "".join(lines)
+
+
+def alignment(service: Service, view: View) -> Alignment | None:
+    """The grades of a view's LLMs; None without criteria, and for a judge that reads texts, which is slow.
+
+    Raises:
+        LeaderboardError, CRMError, DatabaseError: As ``Service.leaderboard``.
+    """
+    criteria = tuple(view.criteria)[:MOST_CRITERIA]
+    if not criteria:
+        return None
+    scored = service.scored(replace(view, criteria=CriteriaSet(criteria[:1])))
+    if not scored.request.is_instant:
+        return None
+    rest = (service.scored(replace(view, criteria=CriteriaSet((one,)))) for one in criteria[1:])
+    grades = np.stack([mean_grades(one) for one in (scored, *rest)], axis=1)
+    return Alignment(scored.request.contest.llms, criteria, grades, pref_align(grades, criteria))
+
+
+def mean_grades(scored: Scored) -> NDArray[np.float64]:
+    """Mean grade of each LLM on the counted queries that it has answered ``[L]``."""
+    counted = scored.counted
+    prob = scored.prob[:, counted].astype(np.float64)
+    weights = scored.request.weighting.weights
+    weight = np.where(np.isnan(prob), 0.0, 1.0 if weights is None else weights[counted])
+    total = weight.sum(axis=1)
+    grade = BEST_GRADE * (np.nan_to_num(prob) * weight).sum(axis=1)
+    found: NDArray[np.float64] = np.full(len(total), np.nan)
+    np.divide(grade, total, out=found, where=total > 0)
+    return found
+
+
+def pref_align(grades: NDArray[np.float64], criteria: tuple[Criterion, ...]) -> NDArray[np.float64]:
+    """Weighted mean of grades ``[L, n]`` under the criteria's weights ``[L]``."""
+    weight = np.array([criterion.weight.value_in_sum for criterion in criteria])
+    return np.asarray(grades @ (weight / weight.sum()), dtype=np.float64)
