@@ -12,7 +12,7 @@ from leaderboard.errors import UploadError
 from leaderboard.personal.history import History, PastChoice, sifted
 from leaderboard.personal.history_archive import conversation_files
 from leaderboard.personal.history_chatgpt import is_conversation, regenerated
-from leaderboard.personal.history_rows import MOST_ROWS, check_columns, choices_of
+from leaderboard.personal.history_rows import check_columns, choices_of
 from leaderboard.upload_rows import (
     ROW_TYPES,
     check_size,
@@ -89,6 +89,4 @@ def _of_conversations(exports: Iterable[object], file: str) -> History:
             "no answer in these conversations was made anew and gone on with, which is what tells a choice"
         )
         raise UploadError(file, f"{reason}: upload a table of choices, or choose between answers here.")
-    if len(found) > MOST_ROWS:
-        found = found[:MOST_ROWS]
     return sifted(CHATGPT, found, ambiguous)
