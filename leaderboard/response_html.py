@@ -58,7 +58,7 @@ _STYLE = """
 _QUERY_STYLE = """
 <style>
 .usl-query { font-size: 1.1rem; font-weight: 600; line-height: 1.4; margin: 0; white-space: pre-wrap;
-  overflow-wrap: anywhere; }
+  overflow-wrap: anywhere; scroll-margin-top: 4.5rem; }
 details.usl-query > summary { list-style: none; cursor: pointer; }
 details.usl-query > summary::-webkit-details-marker { display: none; }
 details.usl-query:not([open]) > summary > span { display: -webkit-box; -webkit-box-orient: vertical;

@@ -11,7 +11,8 @@ from leaderboard.personal.source import texts_of
 from leaderboard.personal.standing import standing
 from leaderboard.personal.wording import ENOUGH, certainty_sentence, progress_sentence
 from leaderboard.response_html import pair_html, query_html
-from pages._course import held, keep, stop
+from pages._course import at_checklist, held, keep, stop
+from pages._session import MENDABLE, plain, stay
 
 _BUTTONS = (
     (Answer.FIRST, "A is better", "A"),
@@ -34,10 +35,21 @@ div:has(> .st-key-find_buttons) { position: sticky; bottom: 0; z-index: 10; }
 </style>
 """
 """The buttons stay in reach below however long an answer: in a row, on a phone two by two, A and B first."""
+_FROM_THE_TOP = """
+<script>
+/* pair PAIR */
+requestAnimationFrame(() => document.querySelector(".usl-query")?.scrollIntoView({ block: "nearest" }));
+</script>
+"""
+"""Who has scrolled down a long answer is shown the next pair from its question on."""
 
 
-def ask(course: Course, contest: StoredContest) -> None:
-    """Show the pair of the course; a click or a key answers it."""
+@st.fragment
+def ask(contest: StoredContest) -> None:
+    """Show the next pair of this session; a click or a key answers it, and only this part is run again."""
+    if at_checklist():
+        stay()
+    course = held()
     if not course.steps:
         st.markdown(
             "You see a question and the answers of two LLMs. Say which you like better: after about "
@@ -45,7 +57,11 @@ def ask(course: Course, contest: StoredContest) -> None:
             "Nothing is stored."
         )
     _progress(course)
-    texts = texts_of(contest, course.pair)
+    try:
+        texts = texts_of(contest, course.pair)
+    except MENDABLE as error:
+        st.error(plain(str(error)))
+        return
     st.html(query_html(texts.query))
     st.html(pair_html([("Answer A", texts.first), ("Answer B", texts.second)]))
     st.html(_STYLE.replace("BACKGROUND", _background()))
@@ -77,6 +93,8 @@ def ask(course: Course, contest: StoredContest) -> None:
             disabled=not course.steps,
             on_click=stop,
         )
+    if course.choices:
+        st.html(_FROM_THE_TOP.replace("PAIR", str(len(course.choices))), unsafe_allow_javascript=True)
 
 
 def _background() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from leaderboard.personal.course import Course
 from leaderboard.personal.interview import MOST_QUESTIONS
 from leaderboard.personal.interviewer import Interviewer, configured_interviewer, interviewer_name
 from leaderboard.personal.question_wording import QuestionWording
@@ -13,8 +12,8 @@ from leaderboard.personal.replies import Reply
 from leaderboard.personal.standing import standing
 from leaderboard.personal.wording import certainty_sentence, interview_over_sentence
 from leaderboard.session_material import is_of_session
-from pages._course import held, keep, stop
-from pages._session import MENDABLE, plain
+from pages._course import at_checklist, held, keep, stop
+from pages._session import MENDABLE, plain, stay
 
 _STYLE = """
 <style>
@@ -25,14 +24,19 @@ _STYLE = """
 """
 
 
-def interview(course: Course, slug: str, topics: tuple[str, ...]) -> None:
-    """Ask the course's next question; a click or a digit answers it, and after the last comes the checklist.
+@st.fragment
+def interview(slug: str, topics: tuple[str, ...]) -> None:
+    """Ask this session's next question; a click or a digit answers it, and the last leads to the checklist.
+
+    Only this part of the page is run again for that.
 
     Args:
-        course: What was chosen and answered.
         slug: The benchmark whose LLMs are to be ranked.
         topics: What the questions may be worded for.
     """
+    if at_checklist():
+        stay()
+    course = held()
     n_replies = len(course.replies)
     if not course.steps:
         st.markdown(

@@ -22,9 +22,9 @@ topic by topic. The crowd's ranking ∅ is made by the same judge from average p
 The method is that of *User-centric Subjective Leaderboard by Customizable Reward Modeling* (Jia et al.,
 2025).
 
-What you type is used for your ranking and kept in the link of your page. It is stored in the database of this
-installation only if you save a profile, or choose a judge that reads texts: such a judge stores its verdicts with
-the criteria. Choices, answers and uploads stay in the memory of your session.
+What you type is used for your ranking and kept in the link of your page. It is stored in the database of
+this installation only if you save a profile, or choose a judge that reads texts: such a judge stores its
+verdicts with the criteria. Choices, answers and uploads stay in the memory of your session.
 """
 )
 st.header("Benchmarks", anchor=False)

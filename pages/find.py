@@ -86,9 +86,9 @@ def _learn_here(way: str) -> None:
             early = way == _QUESTIONS and len(course.replies) < MOST_QUESTIONS and course.question is None
             show_checklist(course, *_ways_on(way), why=SETTLED_SENTENCE if early else "")
         elif way == _CHOICES:
-            ask(course, service().contest(slug))
+            ask(service().contest(slug))
         else:
-            interview(course, slug, topics)
+            interview(slug, topics)
     except MENDABLE as error:
         st.error(plain(str(error)))
 

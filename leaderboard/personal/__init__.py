@@ -10,7 +10,11 @@
     checklist  the posterior as Essential, Important and Optional lines, with their evidence
     standing   what the posterior says of the ranking, and how sure that is
     source     what of a stored benchmark may be shown
-    course     a person's choices so far, with undo: what a page holds
+    course     a person's choices and replies so far, with undo: what a page holds
+    replies    what was answered in the interview, and which lines it speaks for
+    course_checklist  the checklist of a course: what was said outright, and what the choices tell
+    question_wording, interviewer  questions worded by an LLM for a person's topics
+    wording    sentences on what was learnt
 
     From choices made elsewhere (docs/history.md):
     history            past choices, and which of them can be learnt from

@@ -28,6 +28,9 @@ def choose_shorter(page: Page, n_choices: int) -> None:
     for n in range(n_choices):
         expect(page.get_by_text(f"{n} of about 12")).to_be_visible()
         settle(page)
+        # Also who has scrolled down a long answer sees the next pair from its question on.
+        expect(page.locator(".usl-query")).to_be_in_viewport()
+        page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
         first, second = page.locator(".usl-response").all_inner_texts()
         letter = "A" if len(first) < len(second) else "B"
         button = page.get_by_role("button", name=f"{letter} is better")
