@@ -1,5 +1,7 @@
 """What is learnt from a whole history: general preference, weighted lines, and how far to trust them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,8 +52,12 @@ def test_a_checklist_foretells_choices_on_other_queries(service: Service, dailyb
 
 
 def test_evidence_is_counted_over_the_decided_choices(service: Service, dailybench: Material) -> None:
-    past = history_of(service, dailybench, "brevia", 10)
+    steady = history_of(service, dailybench, "brevia", 12)
+    changed = (*steady.choices[:9], *(Choice(choice.pair, Answer.SECOND) for choice in steady.choices[9:11]))
+    past = replace(steady, choices=(*changed, Choice(steady.choices[11].pair, Answer.NEITHER)))
     lines = weighted_lines(posterior(past.material, past.choices), past)
+    assert any(0 < line.evidence.with_it < line.evidence.clear for line in lines)
+    assert max(line.evidence.clear for line in lines) <= 11
     indices, signs = places_of(lines, criterion_library())
     for line, index, sign in zip(lines, indices, signs, strict=True):
         differences = past.ahead()[:, index] * sign
