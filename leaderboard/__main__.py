@@ -32,6 +32,7 @@ from leaderboard.export import (
 from leaderboard.interests import read_interests
 from leaderboard.interpretation import interpret
 from leaderboard.interval import UNRANKED
+from leaderboard.personal.history_command import criteria_from
 from leaderboard.profile import read_profile
 from leaderboard.progress_line import progress_line
 from leaderboard.result import Leaderboard
@@ -151,6 +152,9 @@ def correlate_command(
         typer.echo(correlations_json(correlations))
     else:
         _print_correlations(correlations)
+
+
+app.command("criteria-from")(criteria_from)
 
 
 def _view_of_profile(file: Path, asked: View, context: typer.Context) -> View:

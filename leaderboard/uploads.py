@@ -1,23 +1,20 @@
 """Reads a file that somebody uploaded: rows of queries and responses, or one sentence on why not.
 
-Nothing in such a file is trusted. It is looked at as bytes first, then read with Python's own CSV and JSON
-readers, and every field is a text that is only ever shown as a text.
+Nothing in such a file is trusted: ``upload_rows`` reads it, and every field is a text that is only ever shown
+as a text.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from db import storable_text
 from leaderboard.errors import UploadError
+from leaderboard.upload_rows import ROW_TYPES, read_rows
 
-UPLOAD_TYPES = ("csv", "jsonl", "json")
+UPLOAD_TYPES = ROW_TYPES
 MOST_MEGABYTES = 10
 MOST_RESPONSES = 2000
 MOST_CHARACTERS = 20_000
@@ -35,20 +32,6 @@ _COLUMNS = {
 }
 """What a column may be called, AlpacaEval's and Arena-Hard's names among them; the first one given counts."""
 _TEXTS = ("query", "response")
-_KINDS = {
-    b"PK\x03\x04": "a ZIP archive or an office document",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"GIF8": "a picture",
-    b"%PDF": "a PDF document",
-    b"\x1f\x8b": "a compressed file",
-    b"PAR1": "a Parquet file",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
-}
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-Row = tuple[int, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +70,8 @@ def read_answers(content: bytes, file: str) -> tuple[Answer, ...]:
     Raises:
         UploadError: It is too large, of another kind, or malformed; the message names the row.
     """
-    readers: Mapping[str, Callable[[str, str], Iterator[Row]]] = {
-        "csv": _csv_rows,
-        "jsonl": _json_lines,
-        "json": _json_rows,
-    }
-    ending = Path(file).suffix.removeprefix(".").lower()
-    if ending not in readers:
-        raise UploadError(file, f"its name must end in {', '.join(f'.{kind}' for kind in readers)}.")
-    if len(content) > MOST_MEGABYTES * 2**20:
-        raise UploadError(file, f"it is larger than {MOST_MEGABYTES} MB; upload it in parts.")
-    text = _text(file, content)
     answers: list[Answer] = []
-    for row, record in readers[ending](file, text):
+    for row, record in read_rows(content, file, MOST_MEGABYTES, _check_columns):
         if len(answers) == MOST_RESPONSES:
             raise UploadError(file, f"it has more than {MOST_RESPONSES:,} responses; upload fewer.")
         answers.append(_answer(file, row, record))
@@ -122,84 +94,12 @@ def checked_name(file: str, what: str, name: str, row: int | None = None) -> str
     return stripped
 
 
-def _text(file: str, content: bytes) -> str:
-    """The text that the bytes stand for."""
-    for start, kind in _KINDS.items():
-        if content.startswith(start):
-            raise UploadError(file, f"it is {kind}; save it as CSV or JSON in UTF-8.")
-    if b"\0" in content:
-        raise UploadError(file, "it is not a text; save it as CSV or JSON in UTF-8.")
-    content = content.removeprefix(_BYTE_ORDER_MARK)
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UploadError(file, "the text is not in UTF-8; save it so.", line) from None
-
-
-def _csv_rows(file: str, text: str) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] = []
-    number = 0
-    while True:
-        number += 1
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise UploadError(file, f"this is not valid CSV ({error}).", number) from None
-        if not header:
-            header = [name.strip().lower() for name in fields]
-            _check_header(file, header)
-        elif fields and len(fields) != len(header):
-            raise UploadError(file, f"there are {len(fields)} fields under {len(header)} columns.", number)
-        elif fields:
-            yield number, dict(zip(header, fields, strict=True))
-
-
-def _check_header(file: str, header: list[str]) -> None:
-    if twice := next((name for name in header if name and header.count(name) > 1), None):
-        raise UploadError(file, f"the column {twice!r} occurs twice.", 1)
-    _check_columns(file, header, 1)
-
-
-def _check_columns(file: str, names: list[str], row: int) -> None:
+def _check_columns(file: str, names: Sequence[str], row: int) -> None:
     given = {column for column, known in _COLUMNS.items() if set(known) & set(names)}
     if "response" not in given:
         raise UploadError(file, "there is no column 'response'.", row)
     if not given & {"id", "query"}:
         raise UploadError(file, "there is no column 'query', nor one 'id' in its place.", row)
-
-
-def _json_lines(file: str, text: str) -> Iterator[Row]:
-    # Only "\n" ends a line: str.splitlines would also cut at the U+2028 that JSON texts may hold unescaped.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield number, _record(file, number, _parsed(file, line, number))
-
-
-def _json_rows(file: str, text: str) -> Iterator[Row]:
-    values = _parsed(file, text)
-    if not isinstance(values, list):
-        raise UploadError(file, "it is not a list of objects, one a response.")
-    for number, value in enumerate(values, start=1):
-        yield number, _record(file, number, value)
-
-
-def _parsed(file: str, text: str, row: int | None = None) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UploadError(file, f"this is not valid JSON ({reason}).", row) from None
-
-
-def _record(file: str, row: int, value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise UploadError(file, "this is no JSON object.", row)
-    _check_columns(file, list(value), row)
-    return value
 
 
 def _answer(file: str, row: int, record: Mapping[str, Any]) -> Answer:

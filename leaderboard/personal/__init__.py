@@ -16,6 +16,15 @@
     question_wording, interviewer  questions worded by an LLM for a person's topics
     wording    sentences on what was learnt
 
+    From choices made elsewhere (docs/history.md):
+    history            past choices, and which of them can be learnt from
+    history_files      from a file to past choices; _rows, _turns: tables; _chatgpt, _archive: exports
+    history_material   how the responses of past choices stand under the library; history_past: as arrays
+    history_posterior  the posterior given many choices at once
+    history_lines      the lines of the checklist, weighted by their saliency (saliency)
+    history_checklist  general preference, checklist, and how far to trust it
+    history_source     from a file's choices to a checklist; history_words, history_command: told and printed
+
 Arrays in, frozen dataclasses out. K criteria, R responses to each of Q queries (one an LLM, the baseline's
 last), N draws of the posterior.
 """

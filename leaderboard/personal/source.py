@@ -50,13 +50,21 @@ def shown_of(service: Service, slug: str, topics: Sequence[str]) -> Shown:
     """
     contest = service.contest(slug)
     crm = registry.get_crm(registry.DEFAULT)
-    found = _MATERIALS.get(
-        (contest.identity, crm.version),
-        lambda: material(contest, crm, tuple(item.criterion for item in criterion_library())),
-    )
+    found = material_of(contest, crm)
     if not contest.readable.any():
         raise NoPairsError(missing_texts_message(contest.record))
     return Shown.of(found, queries_with(contest.record, topics), _words(contest, crm), contest.readable)
+
+
+def material_of(contest: StoredContest, crm: CRM) -> Material:
+    """How the responses of a benchmark stand under the library; kept in memory for the last few.
+
+    Raises:
+        NotMeasuredError: The judge does not measure single responses.
+        RepresentationMissingError: A response has not been embedded.
+    """
+    criteria = tuple(item.criterion for item in criterion_library())
+    return _MATERIALS.get((contest.identity, crm.version), lambda: material(contest, crm, criteria))
 
 
 def texts_of(contest: StoredContest, pair: Pair) -> ShownTexts:

@@ -1,0 +1,81 @@
+"""“From my history” on the page “Find my criteria”, run without a browser."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from leaderboard.service import Service
+from pages._history import SAMPLE
+from tests.leaderboard.personal.past_choices import concise_choices
+
+APP = str(Path(__file__).parents[2] / "app.py")
+
+
+@pytest.fixture
+def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
+    page = AppTest.from_file(APP, default_timeout=60)
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    page.switch_page("pages/find.py")
+    page.run()
+    return page.segmented_control(key="find_way").set_value("history").run()
+
+
+def upload(page: AppTest, content: bytes, file: str) -> AppTest:
+    page.file_uploader[0].set_value((file, content, "text/plain"))
+    return page.run()
+
+
+def texts(page: AppTest) -> str:
+    elements = (*page.markdown, *page.caption, *page.success, *page.warning, *page.error)
+    return " ".join(element.value for element in elements).replace("\\", "")
+
+
+def test_choices_become_a_checklist_that_ranks(page: AppTest, service: Service) -> None:
+    upload(page, concise_choices(service, 20), "mine.jsonl")
+    assert not page.exception
+    assert not page.file_uploader
+    assert "Your choices speak for" in texts(page)
+    assert "Read as a table of choices: 20 choices." in texts(page)
+    assert "of 20 choices a checklist learnt from the others says what you took" in page.success[0].value
+    lines = [field.value for field in page.text_input if field.label.startswith("Criterion")]
+    assert len(lines) >= 2
+    page.button(key="find:rank").click().run()
+    assert [item.text for item in page.session_state.view.criteria] == lines
+    # What the session holds of the upload is what was learnt, and no text of it.
+    assert not any("chosen" in str(value) for value in vars(page.session_state.history_learnt).values())
+
+
+def test_another_file_may_be_brought(page: AppTest) -> None:
+    upload(page, SAMPLE.read_bytes(), SAMPLE.name)
+    assert "6 of 6 choices" in page.success[0].value
+    page.button(key="history:again").click().run()
+    assert not page.exception
+    assert page.file_uploader
+    assert not page.success
+
+
+def test_few_choices_are_said_not_to_tell(page: AppTest) -> None:
+    upload(page, b"".join(SAMPLE.read_bytes().splitlines(keepends=True)[:2]), "few.jsonl")
+    assert page.warning[0].value.replace("\\", "").startswith("These 2 choices do not tell yet")
+
+
+@pytest.mark.parametrize(
+    ("content", "file", "message"),
+    [
+        (b"query,answer\na,b\n", "x.csv", "no choice can be read from its columns"),
+        (b"\x89PNG", "x.json", "it is a picture"),
+        (b"PK", "x.zip", "this is no ZIP archive that can be read"),
+        (json.dumps({"chosen": "[x](javascript:alert(1))", "rejected": ""}).encode(), "x.jsonl", "is empty"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(
+    page: AppTest, content: bytes, file: str, message: str
+) -> None:
+    upload(page, content, file)
+    assert not page.exception
+    assert message in page.error[0].value.replace("\\", "")
+    assert page.file_uploader
