@@ -4,9 +4,9 @@ A user follows two to five criteria in wordings of the annotations (``crm.criter
 clusters that the library is chosen from but never the library's own wording; half of the wordings belong to
 users on whom the learner's settings were chosen, the other half to held-out users. Each has a grade, the
 first is Essential, and one in five is to be avoided. The utility of a response is the CRM's for that set. Of
-two responses the user takes the one that is ahead by more than ``TIE`` after logistic noise of scale 1 on the
-difference, which is choosing with the probability that the CRM states; else both or neither, as the pair is
-above or below the query's average response. With the probability ``slip`` the answer is drawn from all four.
+two responses the user takes the one that is ahead by more than ``TIE`` after logistic noise on the
+difference, which at scale 1 is choosing with the probability that the CRM states; else both or neither, as
+the pair is above or below the query's average response. Some answers may be drawn at random (``Noise``).
 """
 
 from __future__ import annotations
@@ -37,6 +37,27 @@ _WORDS = range(3, 10)
 Floats = NDArray[np.floating]
 
 
+@dataclass(frozen=True)
+class Noise:
+    """How users depart from what the CRM says of their criteria.
+
+    Attributes:
+        scale: Of the logistic noise on a difference of utilities, which are log-odds.
+        slip: Share of answers drawn at random from all four.
+    """
+
+    scale: float = 1.0
+    slip: float = 0.0
+
+    def __str__(self) -> str:
+        slips = f", one answer in {1 / self.slip:.0f} at random" if self.slip else ""
+        return f"noise {self.scale:g}{slips}"
+
+
+AS_STATED = Noise()
+"""Choosing with the probability that the CRM states."""
+
+
 @dataclass(frozen=True, eq=False)
 class SimulatedUser:
     """One user on one benchmark.
@@ -51,12 +72,12 @@ class SimulatedUser:
     utility: Floats
     met: Floats
 
-    def answer(self, pair: Pair, random: np.random.Generator, slip: float = 0.0) -> Answer:
+    def answer(self, pair: Pair, random: np.random.Generator, noise: Noise = AS_STATED) -> Answer:
         """What the user says of a pair."""
-        if random.random() < slip:
+        if random.random() < noise.slip:
             return tuple(Answer)[random.integers(len(Answer))]
         here = self.utility[:, pair.query]
-        ahead = here[pair.first] - here[pair.second] + random.logistic()
+        ahead = here[pair.first] - here[pair.second] + noise.scale * random.logistic()
         if abs(ahead) > TIE:
             return Answer.FIRST if ahead > 0 else Answer.SECOND
         above = (here[pair.first] + here[pair.second]) / 2 > np.nanmean(here)

@@ -18,7 +18,9 @@ from scipy.stats import kendalltau
 
 from benchmarks._report import Report, duration
 from benchmarks._simulated import (
+    AS_STATED,
     Floats,
+    Noise,
     SimulatedUser,
     draw_criteria,
     simulated_user,
@@ -51,6 +53,7 @@ SLUGS = ("dailybench", "alpaca-eval")
 GAIN, RANDOM, VOTES = "information gain", "random pairs", "votes only (Bradley-Terry)"
 INTERVIEW = "interview"
 _NORMAL = 1.96
+_ENOUGH = COUNTS.index(12)
 _LAST_QUESTION = 6
 """After at most five questions nothing changes; this row holds the end of all interviews."""
 
@@ -110,7 +113,7 @@ def field_of(service: Service, slug: str, crm: EmbeddedCRM) -> Field:
 
 
 def learn(
-    field: Field, user: SimulatedUser, how: str, seed: int, slip: float
+    field: Field, user: SimulatedUser, how: str, seed: int, noise: Noise
 ) -> Iterator[tuple[Floats, float]]:
     """Win rates learnt after 0, 1, 2, … answers, on the measured queries, and the seconds of the last one.
 
@@ -133,7 +136,7 @@ def learn(
             pair = (
                 next_pair(person, field.shown, seen) if how == GAIN else random_pair(field.shown, seen, seed)
             )
-            choices.append(Choice(pair, user.answer(pair, random, slip)))
+            choices.append(Choice(pair, user.answer(pair, random, noise)))
             if how != VOTES:
                 person = person.after(Observed.of(choices[-1], field.material))
         seconds = perf_counter() - started
@@ -158,12 +161,12 @@ def _votes(field: Field, choices: Sequence[Choice]) -> Floats:
     return strengths(choices, len(field.contest.llms) + 1)[:-1] if choices else field.default
 
 
-def curve(field: Field, users: Sequence[SimulatedUser], how: str, slip: float = 0.0) -> Curve:
+def curve(field: Field, users: Sequence[SimulatedUser], how: str, noise: Noise = AS_STATED) -> Curve:
     """The way of learning, followed with every user."""
     tau, chosen, ends, seconds = [], [], [], []
     for seed, user in enumerate(users):
         true = user.win_rates(field.measured)
-        steps = learn(field, user, how, seed, slip)
+        steps = learn(field, user, how, seed, noise)
         rates = []
         for _, (rate, took) in zip(range(max(COUNTS) + 1), steps, strict=False):
             rates.append(rate)
@@ -182,7 +185,7 @@ def _tau(learnt: Floats, true: Floats) -> float:
     return 0.0 if np.isnan(value) else value
 
 
-def report(slug: str, curves: Mapping[str, Curve], kind: str, slip: float) -> Report:
+def report(slug: str, curves: Mapping[str, Curve], kind: str, noise: Noise) -> Report:
     """The table of one benchmark."""
     rows = []
     for how, found in curves.items():
@@ -199,13 +202,15 @@ def report(slug: str, curves: Mapping[str, Curve], kind: str, slip: float) -> Re
                     f"{align[place]:.0f} ± {_NORMAL * error[place]:.0f}",
                 )
             )
-    slips = f", one answer in {1 / slip:.0f} drawn at random" if slip else ""
     gain = curves[GAIN].seconds
+    ahead = curves[GAIN].tau[:, _ENOUGH] - curves[RANDOM].tau[:, _ENOUGH]
     return Report(
         title=f"Learning a person's ranking from choices: {slug}",
         columns=("learnt from", "answers", "Kendall τ", "NormAlign"),
         rows=tuple(rows),
-        note=f"{len(curves[GAIN].tau)} {kind} users{slips}, means with 95 % intervals. "
+        note=f"{len(curves[GAIN].tau)} {kind} users, {noise}, means with 95 % intervals. "
+        f"After {COUNTS[_ENOUGH]} choices information gain is ahead of random pairs by {ahead.mean():.2f} ± "
+        f"{_NORMAL * ahead.std(ddof=1) / np.sqrt(len(ahead)):.2f} of τ, user by user. "
         f"From a choice to the next pair: median {duration(float(np.median(gain)))}, 99th percentile "
         f"{duration(float(np.quantile(gain, 0.99)))}. {machine()}.",
     )
@@ -213,10 +218,12 @@ def report(slug: str, curves: Mapping[str, Curve], kind: str, slip: float) -> Re
 
 @app.command()
 def main(
+    *,
     users: Annotated[int, typer.Option(min=2, help="Simulated users per benchmark.")] = 100,
     benchmark: Annotated[
         list[str] | None, typer.Option(help="Benchmarks; by default both bundled ones.")
     ] = None,
+    scale: Annotated[float, typer.Option("--noise", min=0, help="Scale of the noise, in log-odds.")] = 1.0,
     slip: Annotated[float, typer.Option(min=0, max=1, help="Share of answers drawn at random.")] = 0.0,
     training: Annotated[
         bool, typer.Option(help="Users of the other half, on whom settings are chosen.")
@@ -224,6 +231,8 @@ def main(
     output: Annotated[Path | None, typer.Option(help="Folder for a table a benchmark, as Markdown.")] = None,
 ) -> None:
     """Learn simulated users' rankings from 0 to 20 answers, in four ways."""
+    noise = Noise(scale, slip)
+    suffix = "" if noise == AS_STATED else f"_noise_{scale:g}_slip_{slip:g}"
     service, crm = Service.open(), embedded_crm()
     texts = wordings(crm, held_out=not training)
     for slug in benchmark or SLUGS:
@@ -231,9 +240,9 @@ def main(
         random = np.random.default_rng(11)
         drawn = [draw_criteria(texts, random) for _ in range(users)]
         people = [simulated_user(criteria, crm, field.contest) for criteria in drawn]
-        curves = {how: curve(field, people, how, slip) for how in (GAIN, RANDOM, VOTES, INTERVIEW)}
-        report(slug, curves, "training" if training else "held-out", slip).finish(
-            output and output / f"simulated_users_{slug}{'_slips' if slip else ''}.md"
+        curves = {how: curve(field, people, how, noise) for how in (GAIN, RANDOM, VOTES, INTERVIEW)}
+        report(slug, curves, "training" if training else "held-out", noise).finish(
+            output and output / f"simulated_users_{slug}{suffix}.md"
         )
     service.close()
 

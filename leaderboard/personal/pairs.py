@@ -26,8 +26,12 @@ from leaderboard.personal.material import Material
 from leaderboard.personal.person import Draws, Person
 
 _CANDIDATES = 4000
-_ROUNDS = ((150, 150), (1500, 1))
-"""Draws with which all candidates are judged and how many stay; the same for those that stay."""
+_SWEEPS = 2
+"""How often the best pairs are exchanged for better ones of the same query."""
+_FEW, _MANY = 150, 1500
+"""Draws with which all candidates are judged, and those that stay to the end."""
+_IMPROVED, _STAY = 60, 150
+"""Pairs whose neighbours are looked at, and pairs that stay to the end."""
 _CURIOSITY = 0.05
 """How much a nat of information about the weights counts beside a share of the ranking's variance."""
 _QUERIES = 120
@@ -113,6 +117,19 @@ class Shown:
         two = np.argsort(-lottery, axis=0)[:2]
         return np.column_stack([queries, two[0], two[1]]).astype(np.intp)
 
+    def neighbours(self, pairs: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Pairs that share query and one response with one of the pairs, rows as of ``candidates``."""
+        query, first, second = pairs.T
+        other = np.arange(len(self.allowed))
+        free = self.allowed[:, query].T & (other != first[:, None]) & (other != second[:, None])
+        pair, new = np.nonzero(free)
+        return np.concatenate(
+            [
+                np.column_stack([query[pair], new, second[pair]]),
+                np.column_stack([query[pair], first[pair], new]),
+            ]
+        )
+
 
 def random_pair(shown: Shown, seen: frozenset[int], seed: int) -> Pair:
     """Two random responses to a query that the person has not seen yet."""
@@ -129,11 +146,17 @@ def next_pair(person: Person, shown: Shown, seen: frozenset[int] = frozenset()) 
         seen: Queries that have been shown; they come again only when there are no others.
     """
     random = np.random.default_rng([person.seed, len(person.observed), 2])
-    candidates = shown.candidates(_CANDIDATES, seen, random)
-    for n_draws, n_kept in _ROUNDS:
-        best = np.argsort(-gains(person.sample(n_draws), shown, candidates), kind="stable")[:n_kept]
-        candidates = candidates[best]
-    return Pair(*map(int, candidates[0]))
+    few = person.sample(_FEW)
+    best = _best(few, shown, shown.candidates(_CANDIDATES, seen, random), _STAY)
+    for _ in range(_SWEEPS):
+        neighbours = shown.neighbours(best[:_IMPROVED])
+        best = _best(few, shown, np.unique(np.concatenate([best, neighbours]), axis=0), _STAY)
+    return Pair(*map(int, _best(person.sample(_MANY), shown, best, 1)[0]))
+
+
+def _best(draws: Draws, shown: Shown, candidates: NDArray[np.intp], size: int) -> NDArray[np.intp]:
+    """The candidates with the largest gains, best first ``[size, 3]``."""
+    return candidates[np.argsort(-gains(draws, shown, candidates), kind="stable")[:size]]
 
 
 def gains(draws: Draws, shown: Shown, candidates: NDArray[np.intp]) -> NDArray[np.float64]:
