@@ -124,7 +124,7 @@ def learn(
     choices: list[Choice] = []
     seconds = 0.0
     while True:
-        yield (_votes(field, choices) if how == VOTES else _learnt(field, person)), seconds
+        yield (_votes(field, choices) if how == VOTES else _learnt(field, person, choices)), seconds
         started = perf_counter()
         if how == INTERVIEW:
             question = next_question(person, field.shown, interview_questions())
@@ -142,9 +142,9 @@ def learn(
         seconds = perf_counter() - started
 
 
-def _learnt(field: Field, person: Person) -> Floats:
+def _learnt(field: Field, person: Person, choices: Sequence[Choice]) -> Floats:
     """Win rates under the person's checklist, as the leaderboard would show them."""
-    lines = checklist(person, field.material, criterion_library(), ())
+    lines = checklist(person, field.material, criterion_library(), choices)
     if not lines:
         return field.default
     place_of = {item.label: place for place, item in enumerate(criterion_library())}

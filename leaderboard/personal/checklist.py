@@ -5,8 +5,10 @@ says the same of a benchmark's responses. As in orthogonal matching pursuit (Pat
 taken up one by one, each with the sign of its posterior mean, and all weights fitted anew; but what counts is
 the list as it will be used, with grades for weights: of the most promising criteria that one is taken which
 brings the graded list's utilities nearest to the posterior mean's, as long as this gains ``WORTH_A_LINE`` of
-correlation. Grades follow P-CHECK's cumulative weights: the top 40 % Essential, to 90 % Important, the rest
-Optional.
+correlation. Of criteria that do this about as well, one that the person probably follows by itself is
+preferred (``NAMING``), as lines are read, too. A criterion against which most choices speak is no line,
+unless there is no other. Grades follow P-CHECK's cumulative weights: the top 40 % Essential, to 90 %
+Important, the rest Optional.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ IMPORTANT_SHARE = 0.9
 """Cumulative weight up to which lines are Essential, and up to which Important (P-CHECK, section 4)."""
 CLEARLY = 1.0
 """Standard deviations between two responses that differ clearly in a criterion."""
+NAMING = 0.2
+"""Correlation that a line may cost for a criterion that the person certainly follows, and less for others."""
 _TRIED = 12
 """Criteria that are tried for the next line."""
 
@@ -47,6 +51,11 @@ class Evidence:
 
     with_it: int
     clear: int
+
+    @property
+    def contrary(self) -> bool:
+        """Whether most of them went against the criterion."""
+        return 2 * self.with_it < self.clear
 
 
 @dataclass(frozen=True)
@@ -74,18 +83,22 @@ def checklist(
     """What is known of the person, the weightiest line first; none of one who stated no preference yet."""
     if all(isinstance(item, Said) and item.indifferent for item in person.observed):
         return ()
-    chosen, weight = _pursue(person.mean, material.gram)
+    polarity = [Polarity.WANT if mean > 0 else Polarity.AVOID for mean in person.mean]
+    shown = [evidence(index, wanted, material, choices) for index, wanted in enumerate(polarity)]
+    worth = np.where([item.contrary for item in shown], -np.inf, NAMING * person.followed)
+    chosen, weight = _pursue(person.mean, material.gram, worth)
+    if not chosen:
+        chosen, weight = _pursue(person.mean, material.gram, np.zeros_like(worth))
     share = weight / weight.sum() if len(weight) else weight
     lines = []
     for index, part, grade in zip(chosen, share, grades(share), strict=True):
-        polarity = Polarity.WANT if person.mean[index] > 0 else Polarity.AVOID
         lines.append(
             ChecklistLine(
                 label=library[index].label,
-                criterion=Criterion(library[index].criterion.text, grade, polarity),
+                criterion=Criterion(library[index].criterion.text, grade, polarity[index]),
                 share=float(part),
                 followed=float(person.followed[index]),
-                evidence=evidence(index, polarity, material, choices),
+                evidence=shown[index],
             )
         )
     return tuple(lines)
@@ -128,12 +141,15 @@ def evidence(index: int, polarity: Polarity, material: Material, choices: Sequen
     return Evidence(with_it, clear)
 
 
-def _pursue(mean: NDArray[np.float64], gram: NDArray[np.float64]) -> tuple[list[int], NDArray[np.float64]]:
+def _pursue(
+    mean: NDArray[np.float64], gram: NDArray[np.float64], worth: NDArray[np.float64]
+) -> tuple[list[int], NDArray[np.float64]]:
     """Indices of criteria and their positive weights, falling.
 
     Args:
         mean: Signed weights whose utilities are to be told ``[K]``.
         gram: Mean products of the criteria's margins ``[K, K]``.
+        worth: What speaks for each as a line beside its utilities, in correlation; −∞ rules it out ``[K]``.
     """
     sign = np.where(mean < 0, -1.0, 1.0)
     signed = gram * np.outer(sign, sign)
@@ -141,15 +157,17 @@ def _pursue(mean: NDArray[np.float64], gram: NDArray[np.float64]) -> tuple[list[
     target /= max(float(np.abs(mean) @ target) ** 0.5, np.finfo(float).tiny)
     best, best_likeness = _Told([], np.zeros(0)), 0.0
     for _ in range(min(MOST_LINES, int((mean != 0).sum()))):
-        told = max(
-            (_told([*best.chosen, index], signed, target) for index in _promising(best, signed, target)),
-            key=lambda candidate: candidate.likeness(signed, target),
-            default=best,
-        )
-        likeness = told.likeness(signed, target)
-        if likeness < best_likeness + WORTH_A_LINE:
+        tried = {
+            index: _told([*best.chosen, index], signed, target)
+            for index in _promising(best, signed, target, worth > -np.inf)
+        }
+        if not tried:
             break
-        best, best_likeness = told, likeness
+        likeness = {index: told.likeness(signed, target) for index, told in tried.items()}
+        index = max(tried, key=lambda index: likeness[index] + worth[index])
+        if likeness[index] < best_likeness + WORTH_A_LINE:
+            break
+        best, best_likeness = tried[index], likeness[index]
     return best.chosen, best.weight
 
 
@@ -175,12 +193,15 @@ def _told(chosen: list[int], gram: NDArray[np.float64], target: NDArray[np.float
     return _Told([chosen[place] for place in order], weight[order])
 
 
-def _promising(told: _Told, gram: NDArray[np.float64], target: NDArray[np.float64]) -> list[int]:
+def _promising(
+    told: _Told, gram: NDArray[np.float64], target: NDArray[np.float64], sayable: NDArray[np.bool_]
+) -> list[int]:
     """The criteria that go best with what is not told yet."""
     left = target - gram[:, told.chosen] @ told.weight
     gain = left / np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
-    order = [int(index) for index in np.argsort(-gain) if gain[index] > 0 and index not in told.chosen]
-    return order[:_TRIED]
+    left_over = sayable & (gain > 0)
+    left_over[told.chosen] = False
+    return [int(index) for index in np.argsort(-gain) if left_over[index]][:_TRIED]
 
 
 def fitted(gram: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,7 +33,7 @@ MOST_CRITERIA = 8
 """More than most people would name: a wish in other words takes several criteria of the library to say."""
 AVOIDED = 0.25
 """Prior probability that a criterion the person follows is one to avoid."""
-NOISES = (0.2, 0.5, 1.0, 2.0)
+NOISES = (0.5, 1.0, 2.0)
 TIES = (0.2, 0.8)
 GRADES = tuple(weight.value_in_sum for weight in Weight)
 _MOVES = 5

@@ -61,14 +61,14 @@ def progress_sentence(n_choices: int) -> str:
     """How far a person is: “3 of about 12”."""
     if n_choices < ENOUGH:
         return f"{n_choices} of about {ENOUGH}"
-    return f"{n_choices} choices: enough for a ranking. More make it surer."
+    return f"{n_choices} choices: enough for a first ranking. More make it surer."
 
 
 def certainty_sentence(standing: Standing) -> str:
     """How sure the ranking is by now."""
     return (
-        f"Of two LLMs, your ranking so far has the right one ahead in about {100 * standing.agreement:.0f} % "
-        f"of cases (50 % is guessing)."
+        f"So far your ranking puts about {100 * standing.agreement:.0f} % of all pairs of LLMs in the right "
+        "order; guessing puts 50 %."
     )
 
 

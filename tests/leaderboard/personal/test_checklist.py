@@ -90,6 +90,7 @@ class TestChecklist:
         assert sum(shares) == pytest.approx(1)
         values = [line.criterion.weight.value_in_sum for line in lines]
         assert values == sorted(values, reverse=True)
+        assert len(lines) == 1 or not any(line.evidence.contrary for line in lines)
         for line in lines:
             assert 0 <= line.evidence.with_it <= line.evidence.clear <= len(choices)
             assert 0 <= line.followed <= 1

@@ -1,5 +1,6 @@
 """What a person says outright is on their checklist, beside what their choices tell."""
 
+import numpy as np
 import pytest
 
 from crm.criteria import Polarity
@@ -23,8 +24,9 @@ def interviewed(course: Course, option: int) -> Course:
     return course
 
 
-def labels(course: Course) -> list[str]:
-    return [line.label for line in course_checklist(course, criterion_library())]
+def wishes(course: Course) -> list[np.ndarray]:
+    """What the options taken stand for."""
+    return [np.abs(reply.question.weights[reply.option]) for reply in course.replies]
 
 
 @pytest.mark.parametrize("option", [0, 1])
@@ -56,16 +58,16 @@ def test_without_an_interview_it_is_the_checklist_of_the_choices(course: Course)
 
 
 def test_after_an_interview_choices_add_what_they_speak_for(course: Course) -> None:
-    told = interviewed(course, 0)
-    alone = set(labels(told))
+    told, library = interviewed(course, 0), criterion_library()
+    named = {library[place].label for place in np.flatnonzero(sum(wishes(told)))}
     for _ in range(6):
         told = told.chosen(Answer.FIRST)
-    lines = course_checklist(told, criterion_library())
-    added = [line for line in lines if line.label not in alone and line.share > 0.01]
+    lines = course_checklist(told, library)
+    added = [line for line in lines if line.label not in named]
 
-    assert alone & set(labels(told))
+    assert named & {line.label for line in lines}
     assert all(2 * line.evidence.with_it > line.evidence.clear for line in added)
 
 
 def test_one_without_preference_anywhere_has_no_list(course: Course) -> None:
-    assert not labels(course)
+    assert not course_checklist(course, criterion_library())

@@ -51,6 +51,14 @@ class TestNextPair:
 
         assert gain[0] > np.quantile(gain[1:], 0.9)
 
+    def test_is_at_least_as_good_as_the_best_of_all_pairs_of_its_query(self) -> None:
+        shown, draws = small_shown(), UNKNOWN.sample(1500)
+        pair = next_pair(UNKNOWN, shown)
+        every = np.array([(pair.query, a, b) for a in range(RESPONDERS) for b in range(RESPONDERS) if a != b])
+        own = gains(draws, shown, np.array([[pair.query, pair.first, pair.second]]))[0]
+
+        assert own >= 0.97 * gains(draws, shown, every).max()
+
     def test_asks_no_more_about_what_is_known(self) -> None:
         shown = small_shown()
         person, gain = UNKNOWN, []
@@ -64,6 +72,25 @@ class TestNextPair:
             person = person.after(Observed.of(Choice(pair, answer), shown.material))
 
         assert person.followed[0] == pytest.approx(person.followed.max())
+
+
+class TestNeighbours:
+    def test_share_the_query_and_one_response(self) -> None:
+        found = small_shown().neighbours(np.array([[4, 0, 1], [7, 2, 5]]))
+
+        assert len(found) == 2 * 2 * (RESPONDERS - 2)
+        assert len(np.unique(found, axis=0)) == len(found)
+        for query, first, second in found:
+            old = (0, 1) if query == 4 else (2, 5)
+            assert (first == old[0]) != (second == old[1])
+            assert first != second
+
+    def test_hold_only_what_may_be_shown(self) -> None:
+        allowed = np.ones((RESPONDERS, QUERIES), dtype=bool)
+        allowed[3, 4] = False
+        found = Shown(small_material(), allowed, EVERYWHERE).neighbours(np.array([[4, 0, 1]]))
+
+        assert set(found[:, 1:].ravel().tolist()) == {0, 1, 2, 4, 5}
 
 
 class TestWhatMayBeShown:

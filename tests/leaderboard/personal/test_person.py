@@ -127,8 +127,8 @@ class TestUndo:
     def test_what_is_undone_was_never_said(self, answers: list[Answer], regretted: Answer) -> None:
         course = Course.start(small_shown())
         for answer in answers:
-            course = course.answered(answer)
-        back = course.answered(regretted).undone()
+            course = course.chosen(answer)
+        back = course.chosen(regretted).without_last(Choice)
 
         assert back.choices == course.choices
         assert back.pair == course.pair
@@ -138,7 +138,7 @@ class TestUndo:
     def test_before_the_first_choice_there_is_nothing_to_undo(self) -> None:
         course = Course.start(small_shown())
 
-        assert course.undone() is course
+        assert course.without_last(Choice) is course
 
 
 def test_utilities_of_a_person_have_the_judges_scale() -> None:

@@ -43,7 +43,7 @@ def learnt(service: Service, llm: str) -> tuple[ChecklistLine, ...]:
     favourite = service.contest("dailybench").llms.index(llm)
     course = Course.start(shown_with(favourite, shown_of(service, "dailybench", ())))
     for _ in range(CHOICES):
-        course = course.answered(Answer.FIRST if course.pair.first == favourite else Answer.SECOND)
+        course = course.chosen(Answer.FIRST if course.pair.first == favourite else Answer.SECOND)
     return checklist(course.person, course.shown.material, criterion_library(), course.choices)
 
 
