@@ -14,7 +14,7 @@ from crm.criteria import CriteriaSet
 from crm.protocol import CRM, Pair, Question
 from crm.training.attacks import ANOTHER_ANSWER, Attack, Wrapper
 from leaderboard.contest import StoredContest
-from leaderboard.win_rate import outcomes, win_rates
+from leaderboard.statistics.win_rate import outcomes, win_rates
 
 BENCHMARK = "dailybench"
 BULLETS, EMOJIS = CriteriaSet.of(["bullet points under headings"]), CriteriaSet.of(["lots of emojis"])

@@ -27,7 +27,7 @@ from leaderboard.personal.interview import softened
 from leaderboard.personal.library import criterion_library
 from leaderboard.personal.material import Material
 from leaderboard.personal.questions import Question
-from leaderboard.win_rate import outcomes, win_rates
+from leaderboard.statistics.win_rate import outcomes, win_rates
 
 TIE = 0.4
 AVOIDED = 0.2

@@ -28,7 +28,7 @@ from crm.training.general import (
     official_win_rates,
     read_general_pairs,
 )
-from leaderboard.correlation import correlate
+from leaderboard.statistics.correlation import correlate
 
 app = typer.Typer(add_completion=False)
 

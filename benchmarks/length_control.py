@@ -2,7 +2,7 @@
 
     python -m benchmarks.length_control [--corpora DIR] [--output FILE.md]
 
-The preferences of AlpacaEval's GPT-4 judge go into the regression of ``leaderboard.length_control``, with
+The preferences of AlpacaEval's GPT-4 judge go into the regression of ``length_control``, with
 lengths in characters as upstream; the win rates that come out are compared with the official column. Beside
 them stands the regression with effects of each LLM's own, and what no control at all would reach.
 """
@@ -25,9 +25,9 @@ from crm.command_line import run
 from crm.errors import CRMError
 from crm.paths import CORPORA
 from leaderboard.control import Control, StyleCounts, control_terms
-from leaderboard.correlation import correlate
 from leaderboard.errors import LeaderboardError
-from leaderboard.length_control import fit_controlled
+from leaderboard.statistics.correlation import correlate
+from leaderboard.statistics.length_control import fit_controlled
 
 app = typer.Typer(add_completion=False)
 

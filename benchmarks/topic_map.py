@@ -25,7 +25,7 @@ from crm.command_line import run
 from crm.machine import machine
 from db import Database, FoundTopic, TopicMapRecord
 from db.repositories import pools, topic_maps
-from leaderboard.charts import LIGHT
+from leaderboard.pictures.charts import LIGHT
 from leaderboard.service import Service
 from leaderboard.topics.atlas import Atlas, atlas_of_benchmark, atlas_of_pool
 from leaderboard.topics.charts import map_groups, query_map

@@ -19,8 +19,6 @@ from db import DatabaseError
 from db.repositories.scores import list_scores
 from db.repositories.win_rates import get_win_rates
 from leaderboard.control import Control
-from leaderboard.correlation import Correlations, correlate
-from leaderboard.doubts import doubt_sentence
 from leaderboard.errors import LeaderboardError, NothingToRankError
 from leaderboard.export import (
     correlations_json,
@@ -30,15 +28,17 @@ from leaderboard.export import (
     win_rates_csv,
 )
 from leaderboard.interests import read_interests
-from leaderboard.interpretation import interpret
-from leaderboard.interval import UNRANKED
+from leaderboard.judging.progress_line import progress_line
 from leaderboard.personal.history_command import criteria_from
-from leaderboard.profile import read_profile
-from leaderboard.progress_line import progress_line
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
+from leaderboard.statistics.correlation import Correlations, correlate
+from leaderboard.statistics.interval import UNRANKED
 from leaderboard.topic_weight import read_topic_weights
 from leaderboard.view import DEFAULT_BENCHMARK, DEFAULT_CRM, View
+from leaderboard.wording.doubts import doubt_sentence
+from leaderboard.wording.interpretation import interpret
+from leaderboard.yours.profile import read_profile
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Rank LLMs for one person.")
 

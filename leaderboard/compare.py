@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.control import Control
-from leaderboard.correlation import Ranks
-from leaderboard.permutation import Measure, likeness, p_value
-from leaderboard.removed import NAMES
 from leaderboard.result import Leaderboard
+from leaderboard.statistics.correlation import Ranks
+from leaderboard.statistics.permutation import Measure, likeness, p_value
 from leaderboard.view import DEFAULT_CRM, View
+from leaderboard.wording.removed import NAMES
 
 MOST_VIEWS = 8
 LETTERS = "ABCDEFGH"

@@ -7,7 +7,7 @@ from itertools import product
 
 from leaderboard.compare import SideBySide
 from leaderboard.export import csv_line, number_cell, text_cell
-from leaderboard.permutation import Measure
+from leaderboard.statistics.permutation import Measure
 
 
 def ranks_csv(compared: SideBySide) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crm.criteria import Criterion
 from crm.protocol import Reason
-from leaderboard.win_rate import checked_weights, outcomes, win_rates
+from leaderboard.statistics.win_rate import checked_weights, outcomes, win_rates
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from crm.criteria import CriteriaSet
 from db import StoredScores, WinRateRecord
-from leaderboard.correlation import Correlations
 from leaderboard.errors import RankingFileError, UnknownCategoryError
-from leaderboard.interval import UNRANKED
-from leaderboard.ranking import Ranking
+from leaderboard.statistics.correlation import Correlations
+from leaderboard.statistics.interval import UNRANKED
+from leaderboard.statistics.ranking import Ranking
 
 WIN_RATE_COLUMNS = (
     *("crm", "crm_version", "criteria_key", "criteria", "category", "llm"),

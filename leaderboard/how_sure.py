@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leaderboard.certainty import Certainty, certainty
-from leaderboard.matrix import Mask
 from leaderboard.sensitivity import TOP, WithoutOne, views_without_one_criterion
 from leaderboard.service import Scored, Service
+from leaderboard.statistics.certainty import Certainty, certainty
+from leaderboard.statistics.matrix import Mask
 from leaderboard.view import View
 
 MOST_CRITERIA = 20

@@ -11,10 +11,10 @@ from crm.errors import CRMError
 from crm.evaluation_report import JudgeReport
 from db import BenchmarkSummary, Database
 from db.repositories.representations import list_representations
-from leaderboard.correlation import Correlations, correlate
 from leaderboard.errors import NothingToRankError
-from leaderboard.interpretation import CLOSE, FEWEST_LLMS, LARGELY, SIGNIFICANCE, WEAK
 from leaderboard.result import Leaderboard
+from leaderboard.statistics.correlation import Correlations, correlate
+from leaderboard.wording.interpretation import CLOSE, FEWEST_LLMS, LARGELY, SIGNIFICANCE, WEAK
 
 DESCRIPTIONS = {
     "embedded": "trained, on stored representations",

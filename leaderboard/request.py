@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from crm.criteria import CriteriaSet
 from crm.protocol import CRM, Doubt, Doubts
 from leaderboard.contest import StoredContest
-from leaderboard.correlation import correlate
-from leaderboard.estimate import Estimate, estimate
-from leaderboard.interpretation import interpret
-from leaderboard.matrix import Mask
-from leaderboard.ranking import Ranking, rank_changes, rank_llms
 from leaderboard.recent import Recent
 from leaderboard.result import Judging, Leaderboard
+from leaderboard.statistics.correlation import correlate
+from leaderboard.statistics.estimate import Estimate, estimate
+from leaderboard.statistics.matrix import Mask
+from leaderboard.statistics.ranking import Ranking, rank_changes, rank_llms
 from leaderboard.view import View
 from leaderboard.weighting import Weighting
+from leaderboard.wording.interpretation import interpret
 
 _DOUBTS: Recent[tuple[Doubt, ...]] = Recent(256)
 """Asked for several times as a page is drawn."""

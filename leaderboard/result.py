@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from crm.protocol import Doubt
 from db import BenchmarkRecord
-from leaderboard.correlation import Correlations
-from leaderboard.doubts import doubts_in_brief
-from leaderboard.progress import Progress, State
-from leaderboard.ranking import Ranking
-from leaderboard.removed import effect_sentences, preference_sentence, removed_in_brief
+from leaderboard.judging.progress import Progress, State
 from leaderboard.selection import queries_with
+from leaderboard.statistics.correlation import Correlations
+from leaderboard.statistics.ranking import Ranking
 from leaderboard.view import View
-from leaderboard.weights_words import too_narrow, weights_in_brief, weights_sentences
+from leaderboard.wording.doubts import doubts_in_brief
+from leaderboard.wording.removed import effect_sentences, preference_sentence, removed_in_brief
+from leaderboard.wording.weights_words import too_narrow, weights_in_brief, weights_sentences
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,19 @@ from crm.protocol import CRM, Explains
 from crm.representation import MISSING
 from db import BenchmarkSummary, Database
 from db.repositories import benchmarks
-from leaderboard.background import Background
 from leaderboard.contest import StoredContest
 from leaderboard.control import Control, control_terms
 from leaderboard.drilldown import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
 from leaderboard.errors import UnknownLLMError, UnknownQueryError
-from leaderboard.jobs import ANYBODY
-from leaderboard.matrix import Mask
-from leaderboard.progress import Progress
-from leaderboard.ranking import Ranking
+from leaderboard.judging.background import Background
+from leaderboard.judging.jobs import ANYBODY
+from leaderboard.judging.progress import Progress
 from leaderboard.recent import Recent
 from leaderboard.request import Request, doubts_of
 from leaderboard.result import Leaderboard
 from leaderboard.selection import queries_with
+from leaderboard.statistics.matrix import Mask
+from leaderboard.statistics.ranking import Ranking
 from leaderboard.style_counts import style_counts
 from leaderboard.view import View
 from leaderboard.weighting import weighting

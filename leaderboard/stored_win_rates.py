@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from db import WinRateRecord
 from db.repositories.win_rates import ALL_QUERIES
 from leaderboard.contest import StoredContest
-from leaderboard.interval import bootstrap_win_rates, win_rate_interval
-from leaderboard.matrix import Mask
-from leaderboard.win_rate import outcomes, win_rates
+from leaderboard.statistics.interval import bootstrap_win_rates, win_rate_interval
+from leaderboard.statistics.matrix import Mask
+from leaderboard.statistics.win_rate import outcomes, win_rates
 
 
 def win_rate_records(contest: StoredContest, prob: NDArray[np.float32]) -> list[WinRateRecord]:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from crm.encoder import sentence_encoder
 from leaderboard.contest import StoredContest
-from leaderboard.matrix import Mask
 from leaderboard.selection import topic_weights_with
+from leaderboard.statistics.matrix import Mask
+from leaderboard.statistics.weights import CLOSE, interest_weights
 from leaderboard.view import View
-from leaderboard.weights import CLOSE, interest_weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import streamlit as st
 
-from leaderboard.admin import TOKEN_VARIABLE, AdminGate
 from leaderboard.errors import AdminError
+from leaderboard.yours.admin import TOKEN_VARIABLE, AdminGate
 from pages._session import plain
 
 _ADMITTED, _NAME = "admin_admitted", "admin_session"

@@ -10,11 +10,11 @@ from crm import registry
 from crm.criteria import CriteriaSet
 from crm.errors import CriterionError
 from db import BenchmarkSummary
-from leaderboard.correlation import Correlations, highest_rbo
-from leaderboard.judge_charts import agreement_chart
 from leaderboard.judges import Agreement, able_judges, agreement
-from leaderboard.progress import State
+from leaderboard.judging.progress import State
+from leaderboard.pictures.judge_charts import agreement_chart
 from leaderboard.result import Leaderboard
+from leaderboard.statistics.correlation import Correlations, highest_rbo
 from leaderboard.view import View
 from pages._session import MENDABLE, change_view, palette, plain, service, show, stay, write_link
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from leaderboard.alignment import MOST_CRITERIA, alignment
-from leaderboard.alignment_html import grades_table
+from leaderboard.pictures.alignment_html import grades_table
 from leaderboard.result import Leaderboard
 from pages._session import MENDABLE, page_colour, palette, plain, service
 

@@ -10,7 +10,7 @@ from leaderboard.personal.course import Course
 from leaderboard.personal.source import texts_of
 from leaderboard.personal.standing import standing
 from leaderboard.personal.wording import ENOUGH, certainty_sentence, progress_sentence
-from leaderboard.response_html import pair_html, query_html
+from leaderboard.pictures.response_html import pair_html, query_html
 from pages._course import at_checklist, held, keep, stop
 from pages._session import MENDABLE, plain, stay
 

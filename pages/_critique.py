@@ -10,7 +10,7 @@ from leaderboard.critique.answer import SCORES
 from leaderboard.critique.critic import Critic, configured_critic, critic_name
 from leaderboard.critique.review import Review, review
 from leaderboard.drilldown import PairReport
-from leaderboard.response_html import pair_html
+from leaderboard.pictures.response_html import pair_html
 from leaderboard.view import View
 from pages._session import MENDABLE, plain
 

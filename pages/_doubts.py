@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from crm import registry
-from leaderboard.doubts import doubt_sentence, doubts_in_brief
 from leaderboard.request import doubts_of
 from leaderboard.view import View
+from leaderboard.wording.doubts import doubt_sentence, doubts_in_brief
 from pages._session import MENDABLE, plain
 
 _SHOWN = 3

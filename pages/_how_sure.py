@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from leaderboard.certainty import Certainty
-from leaderboard.certainty_html import groups_table
-from leaderboard.certainty_words import (
+from leaderboard.how_sure import MOST_CRITERIA, HowSure, how_sure
+from leaderboard.pictures.certainty_html import groups_table
+from leaderboard.result import Leaderboard
+from leaderboard.statistics.certainty import Certainty
+from leaderboard.wording.certainty_words import (
     against_the_crowds_favourite,
     comparison_sentences,
     headline,
     sensitivity_sentences,
 )
-from leaderboard.how_sure import MOST_CRITERIA, HowSure, how_sure
-from leaderboard.result import Leaderboard
 from pages._session import MENDABLE, plain, service
 
 _LEAST = 2

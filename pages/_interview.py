@@ -11,7 +11,7 @@ from leaderboard.personal.questions import Question
 from leaderboard.personal.replies import Reply
 from leaderboard.personal.standing import standing
 from leaderboard.personal.wording import certainty_sentence, interview_over_sentence
-from leaderboard.session_material import is_of_session
+from leaderboard.yours.session_material import is_of_session
 from pages._course import at_checklist, held, keep, stop
 from pages._session import MENDABLE, plain, stay
 

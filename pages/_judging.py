@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import streamlit as st
 
-from leaderboard.progress import Progress, State
+from leaderboard.judging.progress import Progress, State
 from leaderboard.result import Leaderboard
 from leaderboard.view import View
 from pages._session import MENDABLE, plain, service, stay

@@ -8,10 +8,11 @@ from dataclasses import replace
 import streamlit as st
 
 from crm.representation import NAME
-from leaderboard.own_data import import_material
-from leaderboard.session_material import MARK, Material, added_llms, check_room, marked, own_benchmark
-from leaderboard.session_service import SessionService
-from leaderboard.uploads import (
+from leaderboard.view import View
+from leaderboard.yours.own_data import import_material
+from leaderboard.yours.session_material import MARK, Material, added_llms, check_room, marked, own_benchmark
+from leaderboard.yours.session_service import SessionService
+from leaderboard.yours.uploads import (
     MOST_CHARACTERS,
     MOST_MEGABYTES,
     MOST_NAME_CHARACTERS,
@@ -19,7 +20,6 @@ from leaderboard.uploads import (
     UPLOAD_TYPES,
     read_answers,
 )
-from leaderboard.view import View
 from pages._admin import ask_admin
 from pages._session import MENDABLE, as_parameters, change_view, plain, service, shared_service
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from leaderboard.own_data import TABLE_TYPES, delete_benchmark, import_table, own_benchmarks
+from leaderboard.yours.own_data import TABLE_TYPES, delete_benchmark, import_table, own_benchmarks
 from pages._admin import ask_admin
 from pages._curation import curation
 from pages._session import MENDABLE, plain, service

@@ -7,8 +7,8 @@ from urllib.parse import urljoin
 
 import streamlit as st
 
-from leaderboard.profile import Profile
-from leaderboard.profile_store import ProfileStore, SavedProfile
+from leaderboard.yours.profile import Profile
+from leaderboard.yours.profile_store import ProfileStore, SavedProfile
 from pages._session import MENDABLE, change_view, plain, shared_service
 
 PARAMETER = "profile"

@@ -8,9 +8,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crm.criteria import Weight
-from leaderboard.profile import Profile
-from leaderboard.session_material import is_of_session
 from leaderboard.view import View
+from leaderboard.yours.profile import Profile
+from leaderboard.yours.session_material import is_of_session
 from pages._private_link import HeldProfile, held_profile, hold, private_link, store
 from pages._session import MENDABLE, plain, service
 

@@ -13,8 +13,8 @@ import streamlit as st
 from crm.encoder import sentence_encoder
 from crm.errors import CRMError
 from db import DatabaseError
-from leaderboard.charts import DARK, LIGHT, Palette
 from leaderboard.errors import LeaderboardError
+from leaderboard.pictures.charts import DARK, LIGHT, Palette
 from leaderboard.service import Service
 from leaderboard.view import View
 

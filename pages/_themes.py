@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from crm.errors import CRMError
-from leaderboard.theme_charts import theme_chart
+from leaderboard.pictures.theme_charts import theme_chart
+from leaderboard.pictures.themes_html import themes_table
 from leaderboard.themes import SHIPPED, stored_themes
-from leaderboard.themes_html import themes_table
 from pages._session import palette, plain, service
 
 _CHART = {"displayModeBar": False}

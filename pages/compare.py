@@ -9,16 +9,16 @@ import streamlit as st
 from crm.criteria import CriteriaSet
 from crm.criteria_lists import popular_criteria
 from leaderboard.compare import LETTERS, Column, SideBySide, in_words, side_by_side
-from leaderboard.compare_charts import bump_chart
 from leaderboard.compare_export import likeness_csv, ranks_csv
-from leaderboard.compare_html import ranks_table
-from leaderboard.correlation import highest_rbo
-from leaderboard.judge_charts import DARK_JUDGES, LIGHT_JUDGES
-from leaderboard.likeness_html import likeness_table
-from leaderboard.permutation import DRAWS, Measure
-from leaderboard.removed import removed_in_brief
+from leaderboard.pictures.compare_charts import bump_chart
+from leaderboard.pictures.compare_html import ranks_table
+from leaderboard.pictures.judge_charts import DARK_JUDGES, LIGHT_JUDGES
+from leaderboard.pictures.likeness_html import likeness_table
 from leaderboard.result import Leaderboard
+from leaderboard.statistics.correlation import highest_rbo
+from leaderboard.statistics.permutation import DRAWS, Measure
 from leaderboard.view import View
+from leaderboard.wording.removed import removed_in_brief
 from pages._navigation import come_through_app
 from pages._saved_views import (
     drop,

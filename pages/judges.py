@@ -7,9 +7,9 @@ import streamlit as st
 from crm.errors import CRMError
 from crm.evaluation_report import JudgeReport, bundled_reports
 from crm.evaluation_sets import TABLE
-from leaderboard.judge_charts import DARK_JUDGES, LIGHT_JUDGES, accuracy_chart, calibration_chart
 from leaderboard.judges import comparable
-from leaderboard.judges_html import KIND_NAMES, accuracy_table, property_table
+from leaderboard.pictures.judge_charts import DARK_JUDGES, LIGHT_JUDGES, accuracy_chart, calibration_chart
+from leaderboard.pictures.judges_html import KIND_NAMES, accuracy_table, property_table
 from pages._agreement import compare_judges
 from pages._navigation import come_through_app
 from pages._session import current_view, palette, plain

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import streamlit as st
 
 from crm import registry
-from leaderboard.charts import interval_chart, slope_chart
 from leaderboard.control import Control
-from leaderboard.correlation import highest_rbo
 from leaderboard.export import ranking_csv
+from leaderboard.pictures.charts import interval_chart, slope_chart
+from leaderboard.pictures.table_html import ranking_table
 from leaderboard.result import Leaderboard
-from leaderboard.table_html import ranking_table
+from leaderboard.statistics.correlation import highest_rbo
 from leaderboard.view import View
 from pages._by_criterion import show_by_criterion
 from pages._criteria import edit_criteria

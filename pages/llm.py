@@ -6,15 +6,15 @@ from html import escape
 
 import streamlit as st
 
-from leaderboard.charts import topic_chart
 from leaderboard.contest import missing_texts_message
-from leaderboard.doubts import doubts_in_brief
 from leaderboard.drilldown import CriterionVerdict, PairReport, QueryScore, TopicScore
-from leaderboard.interval import UNRANKED
-from leaderboard.removed import removed_in_brief
-from leaderboard.response_html import pair_html, query_html
+from leaderboard.pictures.charts import topic_chart
+from leaderboard.pictures.response_html import pair_html, query_html
+from leaderboard.pictures.table_html import percent
 from leaderboard.result import Leaderboard
-from leaderboard.table_html import percent
+from leaderboard.statistics.interval import UNRANKED
+from leaderboard.wording.doubts import doubts_in_brief
+from leaderboard.wording.removed import removed_in_brief
 from pages._critique import show_critique
 from pages._judging import live_status
 from pages._navigation import come_through_app

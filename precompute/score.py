@@ -19,9 +19,9 @@ from db.repositories.benchmarks import get_benchmark
 from db.repositories.scores import list_scores
 from db.repositories.win_rates import put_win_rates, win_rate_coverage
 from leaderboard.contest import StoredContest
-from leaderboard.filling import Filling
-from leaderboard.matrix import Mask
+from leaderboard.judging.filling import Filling
 from leaderboard.selection import queries_with
+from leaderboard.statistics.matrix import Mask
 from leaderboard.stored_win_rates import win_rate_records
 from precompute.score_progress import ScoringProgress, ScoringTally
 

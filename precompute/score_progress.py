@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
-from leaderboard.changing_line import changing_line
 from leaderboard.errors import JudgingError
-from leaderboard.progress import Throughput, time_left
+from leaderboard.judging.changing_line import changing_line
+from leaderboard.judging.progress import Throughput, time_left
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from crm.criteria import Polarity
-from leaderboard.changing_line import changing_line
 from leaderboard.errors import ProfileFileError, UploadError
+from leaderboard.judging.changing_line import changing_line
 from leaderboard.personal.checklist import ChecklistLine, criteria_of
 from leaderboard.personal.history import History
 from leaderboard.personal.history_checklist import Learnt
@@ -22,9 +22,9 @@ from leaderboard.personal.history_files import MOST_MEGABYTES, read_history
 from leaderboard.personal.history_source import learn_from
 from leaderboard.personal.history_words import explained_sentence, reading_sentence, summary_sentence
 from leaderboard.personal.wording import evidence_sentence
-from leaderboard.profile import Profile
 from leaderboard.service import Service
 from leaderboard.view import DEFAULT_BENCHMARK, View
+from leaderboard.yours.profile import Profile
 
 
 class ChecklistFormat(StrEnum):

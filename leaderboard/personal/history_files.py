@@ -13,7 +13,7 @@ from leaderboard.personal.history import History, PastChoice, sifted
 from leaderboard.personal.history_archive import conversation_files
 from leaderboard.personal.history_chatgpt import is_conversation, regenerated
 from leaderboard.personal.history_rows import check_columns, choices_of
-from leaderboard.upload_rows import (
+from leaderboard.yours.upload_rows import (
     ROW_TYPES,
     check_size,
     decoded,

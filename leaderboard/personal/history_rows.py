@@ -11,7 +11,7 @@ from leaderboard.errors import UploadError
 from leaderboard.personal.choice import Answer
 from leaderboard.personal.history import PastChoice
 from leaderboard.personal.history_turns import LastTurn, last_turn
-from leaderboard.upload_rows import Row
+from leaderboard.yours.upload_rows import Row
 
 MOST_ROWS = 10_000
 _MOST_SHOWN = 40

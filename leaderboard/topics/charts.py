@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from leaderboard.charts import Palette
+from leaderboard.pictures.charts import Palette
 from leaderboard.topics.atlas import OUTLIERS, Atlas
 from leaderboard.topics.labels import plain, wrapped
 from leaderboard.topics.tree import Topic, TopicTree

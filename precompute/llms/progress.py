@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
-from leaderboard.changing_line import changing_line
-from leaderboard.progress import time_left
+from leaderboard.judging.changing_line import changing_line
+from leaderboard.judging.progress import time_left
 from precompute.errors import IncompleteCollectionError
 from precompute.llms.tally import Tally
 

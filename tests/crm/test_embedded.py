@@ -17,8 +17,8 @@ from crm.protocol import CRM, Explains, Pair, Question
 from crm.representation import load_arrays, representation
 from crm.style import SHEETS
 from leaderboard.service import Service
+from leaderboard.statistics.win_rate import TIE_TOLERANCE
 from leaderboard.view import View
-from leaderboard.win_rate import TIE_TOLERANCE
 from tests.crm.samples import ArrayContest, random_features
 
 WISHES = ["concise and direct", "in-depth analysis", "numbered steps", "playful humor", "warm"]

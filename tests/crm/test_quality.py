@@ -8,9 +8,9 @@ from crm.criteria import CriteriaSet
 from crm.dataset import read_labelled_pairs
 from crm.evaluation import evaluate
 from crm.registry import get_crm
-from leaderboard.correlation import correlate
-from leaderboard.ranking import Ranking
 from leaderboard.service import Service
+from leaderboard.statistics.correlation import correlate
+from leaderboard.statistics.ranking import Ranking
 from leaderboard.view import View
 
 STYLES = {

@@ -7,9 +7,9 @@ import pytest
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from leaderboard.alignment import Alignment, alignment, pref_align
-from leaderboard.alignment_html import grades_table
-from leaderboard.charts import LIGHT
 from leaderboard.interests import read_interests
+from leaderboard.pictures.alignment_html import grades_table
+from leaderboard.pictures.charts import LIGHT
 from leaderboard.service import Service
 from leaderboard.view import View
 from tests.judges import SlowCRM, register

@@ -14,8 +14,8 @@ from crm.criteria import CriteriaSet
 from crm.errors import EndpointError
 from crm.protocol import Question, Verdict
 from db.engine import URL_VARIABLE
-from leaderboard import changing_line
 from leaderboard.__main__ import main
+from leaderboard.judging import changing_line
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
 from leaderboard.topic_weight import TopicWeight

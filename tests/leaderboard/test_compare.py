@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from crm.criteria import CriteriaSet
-from leaderboard.charts import LIGHT
 from leaderboard.compare import Column, SideBySide, in_words, read, side_by_side, written
-from leaderboard.compare_charts import bump_chart
 from leaderboard.compare_export import likeness_csv, ranks_csv
-from leaderboard.compare_html import ranks_table
 from leaderboard.control import Control
-from leaderboard.correlation import correlate
-from leaderboard.likeness_html import likeness_table
-from leaderboard.permutation import Measure
+from leaderboard.pictures.charts import LIGHT
+from leaderboard.pictures.compare_charts import bump_chart
+from leaderboard.pictures.compare_html import ranks_table
+from leaderboard.pictures.likeness_html import likeness_table
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
+from leaderboard.statistics.correlation import correlate
+from leaderboard.statistics.permutation import Measure
 from leaderboard.topic_weight import TopicWeight
 from leaderboard.view import View
 

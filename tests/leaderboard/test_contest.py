@@ -9,7 +9,7 @@ from db import BenchmarkInfo
 from db.repositories import benchmarks, contents, texts
 from leaderboard.contest import StoredContest
 from leaderboard.errors import NothingToRankError
-from leaderboard.remaining import RemainingContest
+from leaderboard.judging.remaining import RemainingContest
 from leaderboard.service import Service
 from tests.db import samples
 

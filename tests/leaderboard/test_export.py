@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from leaderboard.errors import RankingFileError, UnknownCategoryError
 from leaderboard.export import ranking_csv, ranking_json, read_ranking_csv
-from leaderboard.ranking import Ranking, rank_llms
+from leaderboard.statistics.ranking import Ranking, rank_llms
 
 NAN = np.nan
 

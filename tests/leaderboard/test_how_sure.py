@@ -2,19 +2,19 @@ import numpy as np
 import pytest
 
 from crm.criteria import CriteriaSet
-from leaderboard.certainty_html import groups_table
-from leaderboard.certainty_words import (
+from leaderboard.control import Control
+from leaderboard.how_sure import HowSure, how_sure
+from leaderboard.pictures.certainty_html import groups_table
+from leaderboard.result import Leaderboard
+from leaderboard.sensitivity import WithoutOne
+from leaderboard.service import Service
+from leaderboard.view import View
+from leaderboard.wording.certainty_words import (
     against_the_crowds_favourite,
     comparison_sentences,
     headline,
     sensitivity_sentences,
 )
-from leaderboard.control import Control
-from leaderboard.how_sure import HowSure, how_sure
-from leaderboard.result import Leaderboard
-from leaderboard.sensitivity import WithoutOne
-from leaderboard.service import Service
-from leaderboard.view import View
 from tests.judges import SlowCRM, register
 
 TWO = View("dailybench", criteria=CriteriaSet.of(["Concise and direct", "Warm and encouraging"]))

@@ -3,16 +3,16 @@ from dataclasses import replace
 import pytest
 
 from crm.criteria import CriteriaSet
-from leaderboard.charts import LIGHT
 from leaderboard.errors import NothingToRankError
-from leaderboard.judge_charts import (
+from leaderboard.judges import Agreement, able_judges, agreement, comparable
+from leaderboard.pictures.charts import LIGHT
+from leaderboard.pictures.judge_charts import (
     LIGHT_JUDGES,
     accuracy_chart,
     agreement_chart,
     calibration_chart,
 )
-from leaderboard.judges import Agreement, able_judges, agreement, comparable
-from leaderboard.judges_html import accuracy_table, duration, property_table
+from leaderboard.pictures.judges_html import accuracy_table, duration, property_table
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
 from leaderboard.view import View

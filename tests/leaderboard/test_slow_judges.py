@@ -7,10 +7,10 @@ import pytest
 
 from crm.criteria import CriteriaSet
 from crm.errors import CriteriaRefusedError, TextsMissingError
-from leaderboard.interval import UNRANKED
-from leaderboard.progress import State
+from leaderboard.judging.progress import State
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
+from leaderboard.statistics.interval import UNRANKED
 from leaderboard.view import View
 from tests.judges import DoubtingCRM, GatedCRM, SlowCRM, register, wait_until
 

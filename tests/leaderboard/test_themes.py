@@ -6,11 +6,11 @@ from crm.criterion_themes import THEMES_FILE, CriterionThemes, Part, Theme
 from crm.errors import DatasetError
 from db import PreferenceSetInfo, StepCount
 from db.repositories import extractions, preferences
-from leaderboard.charts import DARK, LIGHT
+from leaderboard.pictures.charts import DARK, LIGHT
+from leaderboard.pictures.theme_charts import theme_chart
+from leaderboard.pictures.themes_html import themes_table
 from leaderboard.service import Service
-from leaderboard.theme_charts import theme_chart
 from leaderboard.themes import SHIPPED, stored_themes
-from leaderboard.themes_html import themes_table
 
 ODD = CriterionThemes(
     "<b>odd</b>",

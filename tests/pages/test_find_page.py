@@ -10,9 +10,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from leaderboard.service import Service
-from leaderboard.session_material import own_benchmark
-from leaderboard.session_service import SessionService
 from leaderboard.view import View
+from leaderboard.yours.session_material import own_benchmark
+from leaderboard.yours.session_service import SessionService
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
 from tests.leaderboard.critique.samples import CHAT, KEY, says, write_llms
 from tests.leaderboard.personal.test_source import soup_answers, with_own_llm
@@ -48,7 +48,7 @@ def test_choosing_shows_another_query_and_undo_the_same_again(page: AppTest) -> 
     before = answers(page)
     page.button(key="find:first").click().run()
     assert answers(page) != before
-    assert any("cases" in element.value for element in page.caption)
+    assert any("in the right order" in element.value for element in page.caption)
     page.button(key="find:undo").click().run()
     assert answers(page) == before
 

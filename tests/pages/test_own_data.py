@@ -9,10 +9,10 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from db import Database
-from leaderboard.own_data import own_benchmarks
 from leaderboard.topics.curation import Curation
-from tests.leaderboard.test_own_data import TABLE
+from leaderboard.yours.own_data import own_benchmarks
 from tests.leaderboard.topics.samples import POOL, store
+from tests.leaderboard.yours.test_own_data import TABLE
 
 APP = str(Path(__file__).parents[2] / "app.py")
 TOKEN = "a token that nobody guesses"

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from db import Database
 from db.repositories import pools
-from leaderboard import admin as admin_gate
 from leaderboard.topics.actions import DropQueries, Rename
 from leaderboard.topics.curation import Curation
+from leaderboard.yours import admin as admin_gate
 from tests.leaderboard.topics.samples import POOL, TEXTS, ids, store
 
 APP = str(Path(__file__).parents[2] / "app.py")

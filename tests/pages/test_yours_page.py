@@ -11,9 +11,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from db import Database
-from leaderboard.profile import Profile
-from leaderboard.profile_store import ProfileStore
 from leaderboard.service import Service
+from leaderboard.yours.profile import Profile
+from leaderboard.yours.profile_store import ProfileStore
 
 APP = str(Path(__file__).parents[2] / "app.py")
 SOUPS = b"""query,llm,response

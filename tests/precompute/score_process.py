@@ -18,7 +18,7 @@ from crm.protocol import Contest, Question, ScoreBlock, Verdict
 from crm.scoring import score_texts
 from db import BenchmarkInfo, Database, LLMRecord, QuerySource, ScoreKey, WinRateRecord, text_sha256
 from db.repositories import benchmarks, contents, representations, scores, texts, win_rates
-from leaderboard import changing_line, filling
+from leaderboard.judging import changing_line, filling
 from precompute import __main__ as command_line
 from precompute import database as precompute_database
 

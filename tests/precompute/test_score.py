@@ -17,8 +17,8 @@ from db.lock import job_locks
 from db.repositories import contents, scores, texts, win_rates
 from leaderboard.__main__ import main as leaderboard_main
 from leaderboard.errors import UnknownTopicError
-from leaderboard.ranking import Ranking
 from leaderboard.service import Service
+from leaderboard.statistics.ranking import Ranking
 from leaderboard.view import View
 from precompute.__main__ import main
 from precompute.score import ScoreSummary, score_benchmark

@@ -17,7 +17,7 @@ from leaderboard.personal.pairs import (
     variance_taken,
 )
 from leaderboard.personal.person import Observed, Person
-from leaderboard.win_rate import outcomes, win_rates
+from leaderboard.statistics.win_rate import outcomes, win_rates
 from tests.leaderboard.personal.samples import CRITERIA, QUERIES, RESPONDERS, small_material, small_shown
 
 UNKNOWN = Person.unknown(CRITERIA)

@@ -4,9 +4,9 @@ from leaderboard.personal.choice import Answer, Pair
 from leaderboard.personal.course import Course
 from leaderboard.personal.source import readable_benchmarks, shown_of, texts_of
 from leaderboard.service import Service
-from leaderboard.session_material import added_llms, own_benchmark
-from leaderboard.session_service import SessionService
-from leaderboard.uploads import Answer as Uploaded
+from leaderboard.yours.session_material import added_llms, own_benchmark
+from leaderboard.yours.session_service import SessionService
+from leaderboard.yours.uploads import Answer as Uploaded
 
 SOUPS = {
     "Which soup?": ("Tomato soup.", "Onion soup, hot and brown, with bread and cheese."),

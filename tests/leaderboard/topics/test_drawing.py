@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from db import Database
-from leaderboard.charts import LIGHT
+from leaderboard.pictures.charts import LIGHT
 from leaderboard.service import Service
 from leaderboard.topics.actions import DropQueries, Rename
 from leaderboard.topics.atlas import OUTLIERS, Atlas, atlas_of_benchmark, atlas_of_pool, main_axes

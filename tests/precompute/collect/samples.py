@@ -12,7 +12,7 @@ from typing import Any
 
 from db import BenchmarkInfo, CollectedRecord, Database, LLMRecord, QuerySource, text_sha256
 from db.repositories import benchmarks, collections, contents, texts
-from leaderboard import changing_line
+from leaderboard.judging import changing_line
 from precompute import __main__ as command_line
 from precompute import database as precompute_database
 from precompute import text_embedding

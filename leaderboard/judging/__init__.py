@@ -1,0 +1,1 @@
+"""Slow judges at work: score matrices filled in the background, their progress, and what remains."""

@@ -1,0 +1,1 @@
+"""Figures (Plotly) and tables (HTML) of what the pages show; all names are escaped."""

@@ -1,0 +1,1 @@
+"""Win rates, intervals, rankings and how they compare: pure functions on arrays."""

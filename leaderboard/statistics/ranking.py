@@ -1,0 +1,198 @@
+"""The leaderboard as arrays: LLMs best first with win rates, intervals and one column a category."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from leaderboard.errors import DuplicateLLMError, ShapeError
+from leaderboard.statistics.estimate import TIE_DECIMALS, Estimate, estimate
+from leaderboard.statistics.interval import RESAMPLES, UNRANKED, rank_interval, win_rate_interval
+
+
+@dataclass(frozen=True, eq=False)
+class Removed:
+    """What a control took out of a ranking; row l belongs to the ranking's ``llms[l]``.
+
+    Attributes:
+        effects: [P], log-odds of winning that one unit of each term of the control adds.
+        plain_win_rate: [L], without the control.
+        plain_rank: [L], without the control.
+    """
+
+    effects: NDArray[np.float64]
+    plain_win_rate: NDArray[np.float64]
+    plain_rank: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """LLMs best first; row l of every array belongs to ``llms[l]``.
+
+    An LLM without a response to any selected query comes last: its rank and rank interval are ``UNRANKED``
+    (0), its win rates and interval NaN, its number of queries 0.
+
+    Attributes:
+        llms: L names, by win rate, then mean probability, then name.
+        rank: [L], competition ranks "1, 2, 2, 4": LLMs with equal win rates share the best rank.
+        win_rate: [L], fractions in [0, 1].
+        ci_low: [L], lower end of the 95 % interval of the win rate.
+        ci_high: [L], upper end.
+        rank_low: [L], best rank of the 95 % interval of the rank.
+        rank_high: [L], worst rank.
+        n_queries: [L], on how many queries the win rate rests.
+        n_effective: [L], how many queries of equal weight they are worth; ``n_queries`` without weights.
+        category_names: C names, the columns of ``category_win_rate``.
+        category_win_rate: [L, C], win rates within a category; NaN where none of it is selected or answered.
+        removed: What was controlled for, and what the ranking would be without; None without a control.
+    """
+
+    llms: tuple[str, ...]
+    rank: NDArray[np.int64]
+    win_rate: NDArray[np.float64]
+    ci_low: NDArray[np.float64]
+    ci_high: NDArray[np.float64]
+    rank_low: NDArray[np.int64]
+    rank_high: NDArray[np.int64]
+    n_queries: NDArray[np.int64]
+    n_effective: NDArray[np.float64]
+    category_names: tuple[str, ...]
+    category_win_rate: NDArray[np.float64]
+    removed: Removed | None = None
+
+    @property
+    def ranks(self) -> dict[str, int]:
+        """Rank by LLM, best first, without the unranked."""
+        return {
+            llm: rank for llm, rank in zip(self.llms, self.rank.tolist(), strict=True) if rank != UNRANKED
+        }
+
+
+def rank_llms(
+    llms: Sequence[str],
+    prob: NDArray[np.floating],
+    strata: NDArray[np.integer],
+    categories: NDArray[np.integer],
+    category_names: Sequence[str],
+    *,
+    selected: NDArray[np.bool_] | None = None,
+    weights: NDArray[np.floating] | None = None,
+    soft: bool = False,
+    terms: NDArray[np.floating] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Ranking:
+    """Rank LLMs by their win rate over the baseline on the selected queries (Jia et al. 2025, section 6.5).
+
+    Args:
+        llms: L different names.
+        prob: [L, Q], probability that the LLM's response is preferred to the baseline's, NaN where missing.
+        strata: [Q], topic index of each query; the bootstrap resamples within topics.
+        categories: [Q], index into ``category_names``, or −1 for a query of no category shown.
+        category_names: C names, one column each.
+        selected: [Q], which queries count; all by default.
+        weights: [Q], how much each query counts, on any scale; a weight of 0 deselects the query.
+        soft: rank by mean probability instead of the share of queries won.
+        terms: [L, Q, P], what is controlled for, if anything is (``leaderboard.control``).
+        resamples: size of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        DuplicateLLMError: if a name occurs twice.
+        ShapeError: if arrays do not match or a category index has no name.
+        NoQueriesError: if no query is selected.
+        ProbabilityError, WeightsError, OptionError: as in ``win_rate`` and ``interval``.
+    """
+    queries = len(strata)
+    chosen = np.ones(queries, dtype=bool) if selected is None else np.asarray(selected, dtype=bool)
+    _check_names(llms)
+    _check_shapes(prob, len(llms), queries, categories=categories, selected=chosen)
+    found = estimate(prob, strata, used=chosen, weights=weights, soft=soft, terms=terms)
+    win_rate, n_queries = found.win_rate, found.n_queries
+    rank = _competition_ranks(win_rate)
+
+    samples = found.samples(resamples=resamples, seed=seed)
+    ci_low, ci_high = win_rate_interval(samples, win_rate, n_queries)
+    rank_low, rank_high = rank_interval(samples)
+    one_query = n_queries == 1
+    rank_low = np.where(one_query, 1, np.minimum(rank_low, rank))
+    rank_high = np.where(one_query, np.sum(rank != UNRANKED), np.maximum(rank_high, rank))
+
+    counted = chosen if weights is None else chosen & (np.asarray(weights) > 0)
+    order = found.best_first(llms)
+    return Ranking(
+        llms=tuple(llms[index] for index in order),
+        rank=rank[order],
+        win_rate=win_rate[order],
+        ci_low=ci_low[order],
+        ci_high=ci_high[order],
+        rank_low=rank_low[order],
+        rank_high=rank_high[order],
+        n_queries=n_queries[order],
+        n_effective=found.n_effective[order],
+        category_names=tuple(category_names),
+        category_win_rate=_by_category(found, categories[counted], len(category_names))[order],
+        removed=_removed(found, order),
+    )
+
+
+def rank_changes(ranking: Ranking, reference: Ranking) -> NDArray[np.float64]:
+    """How many places each LLM climbed since the reference, both ranks taken as displayed.
+
+    Returns:
+        [L], in the order of ``ranking.llms``; positive for a climb, NaN for an LLM that is absent or unranked
+        in either ranking.
+    """
+    before, after = reference.ranks, ranking.ranks
+    return np.array(
+        [before[llm] - after[llm] if llm in before and llm in after else np.nan for llm in ranking.llms],
+        dtype=np.float64,
+    )
+
+
+def _check_names(llms: Sequence[str]) -> None:
+    """Refuse an LLM that is listed twice."""
+    twice = [llm for llm, times in Counter(llms).items() if times > 1]
+    if twice:
+        raise DuplicateLLMError(f"“{twice[0]}” is listed twice: name each LLM once.")
+
+
+def _check_shapes(prob: NDArray[np.floating], llms: int, queries: int, **per_query: NDArray[Any]) -> None:
+    """Refuse arrays that do not describe the same LLMs and queries."""
+    if prob.shape != (llms, queries):
+        raise ShapeError(f"The score matrix must be {llms} LLMs × {queries} queries, but it is {prob.shape}.")
+    for name, values in per_query.items():
+        if values.shape != (queries,):
+            raise ShapeError(
+                f"Give one entry of {name} for each of the {queries} queries, not {values.shape}."
+            )
+
+
+def _competition_ranks(win_rate: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Ranks [L] "1, 2, 2, 4" from the highest win rate down; ``UNRANKED`` for NaN."""
+    ranked = ~np.isnan(win_rate)
+    ranks = np.full(len(win_rate), UNRANKED, dtype=np.int64)
+    ranks[ranked] = rankdata(-np.round(win_rate[ranked], TIE_DECIMALS), method="min")
+    return ranks
+
+
+def _by_category(found: Estimate, categories: NDArray[np.integer], count: int) -> NDArray[np.float64]:
+    """Win rates [L, C] within each category; NaN where a category has no query."""
+    if np.any(categories >= count):
+        raise ShapeError(f"A query is in category {categories.max()}, but only {count} categories are named.")
+    columns = np.full((len(found.outcome), count), np.nan)
+    for category in np.unique(categories[categories >= 0]):
+        columns[:, category] = found.win_rate_on(categories == category)
+    return columns
+
+
+def _removed(found: Estimate, order: NDArray[np.int64]) -> Removed | None:
+    """What a control took out, in the order of the ranking."""
+    if found.fit is None:
+        return None
+    plain = found.plain_win_rate
+    return Removed(found.fit.effects, plain[order], _competition_ranks(plain)[order])

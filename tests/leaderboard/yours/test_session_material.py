@@ -1,0 +1,271 @@
+"""Uploads of one session, ranked with what is stored."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from crm.criteria import CriteriaSet
+from crm.representation import NAME
+from db.repositories import texts
+from leaderboard.control import Control
+from leaderboard.errors import OwnDataError, SessionMaterialError, UploadError
+from leaderboard.pictures.table_html import ranking_table
+from leaderboard.service import Service
+from leaderboard.topic_weight import read_topic_weights
+from leaderboard.view import View
+from leaderboard.yours import session_material
+from leaderboard.yours.own_data import import_material
+from leaderboard.yours.session_material import Material, added_llms, check_room, own_benchmark
+from leaderboard.yours.session_service import SessionService
+from leaderboard.yours.uploads import Answer, read_answers
+from tests.db.samples import row_counts
+
+CONCISE = View("dailybench", ("Arts & Culture",), CriteriaSet.of(["Concise and direct"]))
+HALF = read_topic_weights(["Arts & Culture=0.5"])
+SOUPS = (
+    Answer(1, "Tomato soup.", query="Which soup?", llm="alpha"),
+    Answer(2, "Onion soup, hot and brown, with bread and cheese.", query="Which soup?", llm="beta"),
+    Answer(3, "Rye.", query="Which bread?", llm="alpha"),
+    Answer(4, "A sourdough loaf that was baked this morning.", query="Which bread?", llm="beta"),
+)
+
+
+def answers_of(service: Service, llm: str, topic: str = "Arts & Culture") -> list[Answer]:
+    """What a stored LLM answered to the queries of a category, as an upload."""
+    record = service.contest("dailybench").record
+    with service.database.session() as session:
+        responses = texts.response_texts(session, "dailybench", llm)
+    rows = zip(record.queries, service.query_texts("dailybench"), responses, strict=True)
+    return [
+        Answer(row, response, query=query)
+        for row, (item, query, response) in enumerate(rows, start=1)
+        if item.category == topic and query and response
+    ]
+
+
+def added(service: Service, answers: Sequence[Answer], name: str = "mine") -> Material:
+    return added_llms(answers, service.contest("dailybench").record, name, "a.csv")
+
+
+def rates(service: Service, view: View) -> dict[str, float]:
+    ranking = service.leaderboard(view).ranking
+    return dict(zip(ranking.llms, ranking.win_rate.tolist(), strict=True))
+
+
+def test_an_uploaded_llm_is_ranked_as_the_stored_one_with_the_same_responses(service: Service) -> None:
+    with service.database.session() as session:
+        before = row_counts(session)
+    own = SessionService(service, (added(service, answers_of(service, "brevia")),))
+    mine, alone = rates(own, CONCISE), rates(service, CONCISE)
+
+    assert mine["mine"] == pytest.approx(alone["brevia"], abs=0.03)
+    assert {llm: rate for llm, rate in mine.items() if llm != "mine"} == alone
+    with service.database.session() as session:
+        assert row_counts(session) == before
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param(replace(CONCISE, control=Control.STYLE), id="style control"),
+        pytest.param(
+            replace(CONCISE, topic_weights=read_topic_weights(["Arts & Culture=2"])), id="topic weights"
+        ),
+        pytest.param(replace(CONCISE, interests=("paintings",)), id="interests"),
+        pytest.param(
+            replace(CONCISE, control=Control.LENGTH, interests=("paintings",)), id="control and interests"
+        ),
+    ],
+)
+def test_an_uploaded_llm_is_weighed_and_controlled_like_the_others(service: Service, view: View) -> None:
+    own = SessionService(service, (added(service, answers_of(service, "brevia")),))
+    mine, alone = rates(own, view), rates(service, view)
+
+    assert mine["mine"] == pytest.approx(alone["brevia"], abs=0.03)
+    assert mine["brevia"] == pytest.approx(alone["brevia"], abs=0.03)
+
+
+def test_a_sessions_representation_holds_stored_and_own_rows(service: Service) -> None:
+    own = SessionService(service, (added(service, answers_of(service, "brevia")),)).contest("dailybench")
+    stored, both = service.contest("dailybench").representation(NAME), own.representation(NAME)
+
+    assert own.llms == (*service.contest("dailybench").llms, "mine")
+    for name, array in stored.items():
+        np.testing.assert_array_equal(both[name][:-2], array[:-1])
+        np.testing.assert_array_equal(both[name][-1], array[-1])
+    brevia = own.llms.index("brevia")
+    answered = own.judgeable(NAME)[-1]
+    assert answered.sum() == 42
+    np.testing.assert_array_equal(both["digest"][-2][answered], both["digest"][brevia][answered])
+
+
+def test_the_table_says_whose_it_is_and_shows_names_as_text(service: Service) -> None:
+    name = "<script>alert(1)</script>"
+    own = SessionService(service, (added(service, answers_of(service, "brevia"), name),))
+    leaderboard = own.leaderboard(CONCISE)
+    table = ranking_table(leaderboard, (), lambda _: "", "#000000")
+
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; (yours, this session)" in table
+    assert "<script>" not in table
+    assert "only this session has the responses" in leaderboard.caveats[0]
+
+
+def test_queries_are_found_by_id_and_by_exact_text_and_others_are_reported(service: Service) -> None:
+    record = service.contest("dailybench").record
+    text = service.query_texts("dailybench")[1] or ""
+    material = added(
+        service,
+        [
+            Answer(1, "By id.", id=record.queries[0].external_id, query="quoted in another way"),
+            Answer(2, "By text.", query=text),
+            Answer(3, "Of nothing.", query=f"{text} "),
+            Answer(4, "Of nothing.", id="nowhere"),
+        ],
+    )
+
+    given = {record.queries[0].external_id: "By id.", record.queries[1].external_id: "By text."}
+    assert material.responses == {"mine": given}
+    assert material.queries == {record.queries[1].external_id: text}
+    assert material.notices == (
+        "2 responses were left out, to queries that are not here (row 3, 4).",
+        "520 queries have no response; scores rest on the others.",
+    )
+
+
+def test_queries_whose_texts_are_not_stored_are_found_by_their_sha256(service: Service) -> None:
+    record = service.contest("alpaca-eval").record
+    query = record.queries[3]
+    material = added_llms([Answer(2, "x", id=query.external_id)], record, "mine", "a.csv")
+    own = SessionService(service, (material,))
+
+    assert own.leaderboard(View("alpaca-eval")).ranking.llms[-1] in own.contest("alpaca-eval").llms
+    assert own.contest("alpaca-eval").texts_at("mine", 3) == ("x", None)
+    assert rates(own, View("alpaca-eval"))["mine"] in (0.0, 0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "name", "message"),
+    [
+        ([Answer(2, "x", query="What?")], "mine", "no row has the id or the exact text of a query"),
+        ([Answer(2, "x", query="What?")], "", "row 2: there is no column 'llm', and no name is given"),
+        ([Answer(2, "x", query="What?", llm="BREVIA")], "", "row 2: 'BREVIA' is ranked here already"),
+    ],
+)
+def test_what_cannot_be_ranked_here_is_refused(
+    service: Service, answers: list[Answer], name: str, message: str
+) -> None:
+    with pytest.raises(UploadError, match=message):
+        added(service, answers, name)
+
+
+def test_a_second_response_to_a_query_is_refused(service: Service) -> None:
+    answers = answers_of(service, "brevia")[:1] * 2
+    with pytest.raises(UploadError, match="a response to this query in a row before"):
+        added(service, answers)
+
+
+def test_own_queries_make_a_benchmark_of_the_session(service: Service) -> None:
+    material = own_benchmark(SOUPS, "Soups", "", "soups.csv")
+    own = SessionService(service, (material,))
+    view = View(material.benchmark, criteria=CriteriaSet.of(["Detailed and vivid"]))
+    leaderboard = own.leaderboard(view)
+
+    assert [summary.title for summary in own.benchmarks()][-1] == "Soups (yours, this session)"
+    assert leaderboard.ranking.llms == ("beta",)
+    assert leaderboard.n_queries == 2
+    assert leaderboard.baseline_title == "alpha"
+    report = own.pair_report(view, "beta", leaderboard.benchmark.queries[0].external_id)
+    assert (report.query_text, report.baseline_response) == ("Which soup?", "Tomato soup.")
+    assert report.verdicts
+    loaves = own.leaderboard(replace(view, interests=("baking bread",)))
+    assert 1 < loaves.n_effective < 2
+    assert material.benchmark not in {summary.slug for summary in service.benchmarks()}
+
+
+@pytest.mark.parametrize(
+    ("answers", "baseline", "message"),
+    [
+        (SOUPS[:1], "", "there is one LLM in it; two are needed"),
+        (SOUPS, "gamma", "the baseline 'gamma' is none of its LLMs: alpha, beta"),
+        ((*SOUPS, Answer(5, "x", id="q", llm="alpha")), "", "row 5: 'query' is empty"),
+        ((*SOUPS, SOUPS[0]), "", "a response to this query in a row before"),
+        (
+            (Answer(1, "x", "q", "One?", "alpha"), Answer(2, "y", "q", "Two?", "beta")),
+            "",
+            "row 2: 'query' is another than in a row before",
+        ),
+    ],
+)
+def test_own_queries_that_cannot_be_ranked_are_refused(
+    answers: tuple[Answer, ...], baseline: str, message: str
+) -> None:
+    with pytest.raises(UploadError, match=message):
+        own_benchmark(answers, "", baseline, "a.csv")
+
+
+def test_judges_that_store_verdicts_do_not_see_a_sessions_material(own_service: Service) -> None:
+    soups = own_benchmark(SOUPS, "", "", "a.csv")
+    own = SessionService(own_service, (added(own_service, answers_of(own_service, "brevia")), soups))
+    view = View("dailybench", ("Arts & Culture",), crm="longer")
+    own.judge(view)
+    leaderboard = own.leaderboard(view)
+
+    assert "mine" not in leaderboard.ranking.llms
+    assert "not judged by longer" in leaderboard.caveats[-1]
+    assert own.query_scores(view, "brevia")
+    with pytest.raises(SessionMaterialError, match="choose 'embedded'"):
+        own.leaderboard(View(soups.benchmark, crm="longer"))
+
+
+def test_a_session_holds_only_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    soups = own_benchmark(SOUPS, "", "", "a.csv")
+    with pytest.raises(SessionMaterialError, match="'alpha' is among your uploads already"):
+        check_room([soups], soups)
+    monkeypatch.setattr(session_material, "MOST_RESPONSES", 7)
+    check_room([], soups)
+    with pytest.raises(SessionMaterialError, match="up to 7 responses"):
+        check_room([soups], own_benchmark(SOUPS, "", "beta", "a.csv"))
+    monkeypatch.setattr(session_material, "MOST_UPLOADS", 1)
+    with pytest.raises(SessionMaterialError, match="up to 1 uploads"):
+        check_room([soups], soups)
+
+
+def test_progress_is_told_and_nothing_is_computed_twice() -> None:
+    soups = own_benchmark(SOUPS, "", "", "a.csv")
+    told: list[tuple[int, int]] = []
+    soups.encode(NAME, lambda done, total: told.append((done, total)))
+    assert told[-1] == (4, 4)
+    soups.encode(NAME, lambda done, total: told.append((done, total)))
+    assert told[-1] == (4, 4)
+    assert len(told) <= 4
+
+
+def test_an_upload_can_be_kept_for_everybody(own_service: Service) -> None:
+    mine = added(own_service, answers_of(own_service, "brevia")[:3])
+    said = import_material(own_service.database, mine, own_service.contest("dailybench"))
+    assert "3 imported" in said
+    assert "mine" in own_service.contest("dailybench").llms
+    assert len(own_service.contest("dailybench").record.queries) == 522
+
+    soups = own_benchmark(SOUPS, "Soups", "beta", "a.csv")
+    own = SessionService(own_service, (soups,))
+    import_material(own_service.database, soups, own.contest(soups.benchmark), "soups", title="Soups")
+    assert own_service.leaderboard(View("soups")).ranking.llms == ("alpha",)
+    assert own_service.contest("soups").record.info.title == "Soups"
+
+
+def test_responses_to_queries_without_text_are_not_kept_for_everybody(own_service: Service) -> None:
+    contest = own_service.contest("alpaca-eval")
+    query = contest.record.queries[0].external_id
+    mine = added_llms([Answer(2, "x", id=query)], contest.record, "mine", "a.csv")
+    with pytest.raises(OwnDataError, match="upload it with a column query"):
+        import_material(own_service.database, mine, contest)
+
+
+def test_a_file_in_the_form_of_the_downloaded_queries_is_understood(service: Service) -> None:
+    record = service.contest("dailybench").record
+    content = json.dumps({"id": record.queries[0].external_id, "query": "…", "response": "Yes."}).encode()
+    assert added(service, read_answers(content, "a.jsonl")).n_responses == 1
