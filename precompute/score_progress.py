@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import monotonic
 
-from leaderboard.errors import JudgingError
-from leaderboard.judging.changing_line import changing_line
 from leaderboard.judging.progress import Throughput, time_left
+from leaderboard.judging.progress_line import judging_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,25 +118,6 @@ class ScoringTally:
         )
 
 
-@contextmanager
-def scoring_line() -> Iterator[Callable[[ScoringProgress], None]]:
-    """Yields a function that takes how far the judge is; an interruption says what is kept.
-
-    Raises:
-        JudgingError: The person interrupted the work with Ctrl-C.
-    """
-    latest: list[ScoringProgress] = []
-    try:
-        with changing_line() as write:
-
-            def tell(progress: ScoringProgress) -> None:
-                latest[:] = [progress]
-                if progress.pairs_done < progress.pairs_all:
-                    write(str(progress))
-
-            yield tell
-    except KeyboardInterrupt:
-        share = latest[0].percentage if latest else "0 %"
-        raise JudgingError(
-            f"Stopped at {share} of the pairs, which are kept: the same command continues there."
-        ) from None
+def scoring_line() -> AbstractContextManager[Callable[[ScoringProgress], None]]:
+    """``judging_line`` of one judge and several criteria sets."""
+    return judging_line(str)
