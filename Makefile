@@ -17,7 +17,7 @@ BENCHMARKS := $(patsubst benchmarks/%.py,benchmarks.%,$(filter-out benchmarks/_%
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-vllm lint format bench clean
+.PHONY: help run test test-fast test-vllm coverage lint format bench clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -26,15 +26,22 @@ run: $(RUN_READY) ## Start the leaderboard and open it in the browser (PORT=8501
 	@$(VENV)/bin/python -m streamlit run app.py --server.port $(PORT) \
 	  --server.headless $(HEADLESS) --server.showEmailPrompt false
 
-test: lint ## Check style and types, then run all tests
+test: lint ## Check style, import rules and types, then run all tests
 	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest -n 2 --dist loadfile
+
+test-fast: $(TEST_READY) ## Run the tests of single units and of laws: no browser, server, process or training
+	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest -n 2 --dist loadfile -m fast
 
 test-vllm: $(TEST_READY) $(VLLM_READY) ## Rank through a real vLLM server on the CPU (installs 3.5 GB first)
 	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest -m vllm --durations 0 tests/vllm
 
-lint: $(TEST_READY) ## Check style, format and types
+coverage: $(TEST_READY) ## Run all tests and say which lines none of them runs
+	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest -n 2 --dist loadfile --cov --cov-report term-missing:skip-covered
+
+lint: $(TEST_READY) ## Check style, format, import rules and types
 	@$(VENV)/bin/ruff check
 	@$(VENV)/bin/ruff format --check
+	@$(VENV)/bin/lint-imports --no-logo
 	@$(VENV)/bin/mypy
 
 format: $(TEST_READY) ## Rewrite the code in the project's format
@@ -45,7 +52,7 @@ bench: $(TEST_READY) ## Run every measurement in benchmarks/ and print its table
 	@for module in $(BENCHMARKS); do $(VENV)/bin/python -m $$module || exit 1; done
 
 clean: ## Remove .venv, .venv-vllm and caches; the database under data/ stays
-	@rm -rf $(VENV) $(VLLM) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(VLLM) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/pip:

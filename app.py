@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from pages._navigation import navigation
-from pages._private_link import open_private_link
-from pages._session import warm_up
+from leaderboard.render.html import STYLE_SHEET
+from pages._ui.profile import open_private_link
+from pages._ui.session import navigation, warm_up
 
 st.set_page_config(page_title="USL – which LLM suits you?", page_icon="◎", layout="wide")
-st.html("<style>.stMainBlockContainer { padding-top: 4.5rem; max-width: 76rem; }</style>")
+st.html(STYLE_SHEET)
 st.session_state.through_app = True
 warm_up()
 page = navigation()

@@ -1,6 +1,9 @@
-"""Measurements of speed, each a command that prints one table: ``python -m benchmarks.NAME``.
+"""Measurements, each a command that prints one table: ``python -m benchmarks.NAME`` (docs/measurements.md).
 
-- ``live_rescore``: from a typed criterion to a ranking with intervals, up to 1,000 LLMs × 10,000 queries
-- ``first_paint``: from starting the server, or opening a link, to the ranking on the screen
-- ``_report``: the table they print and write
+- `live_rescore`, `first_paint`, `topic_map`: how long a person waits
+- `score_popular`, `clustering`, `ray_engine`, `scaling_plan`: how long offline jobs take
+- `default_ranking`, `length_control`: rankings against AlpacaEval's official ones
+- `training_size`, `gaming`: how good the embedded judge is, and how far it can be gamed
+- `simulated_users`, `history_checklists`: how well a person's criteria are learnt
+- `same_answers`, `house_size`: two checkouts of the code compared
 """

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
 from crm.protocol import CRM, Pair, Question
-from crm.training.attacks import ANOTHER_ANSWER, Attack, Wrapper
-from leaderboard.contest import StoredContest
+from crm.training.adversarial import ANOTHER_ANSWER, Attack, Wrapper
+from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.statistics.win_rate import outcomes, win_rates
 
 BENCHMARK = "dailybench"
@@ -75,27 +75,27 @@ class Field:
     baseline: Sequence[str]
 
     @classmethod
-    def of(cls, contest: StoredContest, per_topic: int) -> Field:
-        """The first ``per_topic`` queries of every topic that all LLMs have answered."""
-        pairs = {llm: contest.pairs(llm) for llm in contest.llms}
+    def of(cls, benchmark: LoadedBenchmark, per_topic: int) -> Field:
+        """Return the first ``per_topic`` queries of every topic that all LLMs have answered."""
+        pairs = {llm: benchmark.pairs(llm) for llm in benchmark.llms}
         chosen: list[int] = []
         taken: dict[str, int] = defaultdict(int)
-        for index, query in enumerate(contest.record.queries):
-            answered = all(pairs[llm][index] is not None for llm in contest.llms)
+        for index, query in enumerate(benchmark.record.queries):
+            answered = all(pairs[llm][index] is not None for llm in benchmark.llms)
             if answered and taken[query.topic] < per_topic:
                 taken[query.topic] += 1
                 chosen.append(index)
-        kept = {llm: [pair for index in chosen if (pair := pairs[llm][index])] for llm in contest.llms}
-        any_llm = kept[contest.llms[0]]
+        kept = {llm: [pair for index in chosen if (pair := pairs[llm][index])] for llm in benchmark.llms}
+        any_llm = kept[benchmark.llms[0]]
         return cls(
             queries=[pair.query for pair in any_llm],
-            topics=[contest.record.queries[index].topic for index in chosen],
+            topics=[benchmark.record.queries[index].topic for index in chosen],
             responses={llm: [pair.response_a for pair in of_llm] for llm, of_llm in kept.items()},
             baseline=[pair.response_b for pair in any_llm],
         )
 
     def every(self, step: int) -> Field:
-        """Every ``step``-th query of the field."""
+        """Return every ``step``-th query of the field."""
         return Field(
             self.queries[::step],
             self.topics[::step],
@@ -131,7 +131,7 @@ class Entry:
     pool: Mapping[str, Sequence[str]]
 
     def texts(self, field: Field, criteria: CriteriaSet, seed: int) -> list[str]:
-        """Its responses ``[Q]`` under the criteria."""
+        """Return its responses ``[Q]`` under the criteria."""
         wishes = [str(criterion) for criterion in criteria]
         return [
             self.attack.write(query, wishes, self.pool[topic], seed)
@@ -174,7 +174,7 @@ class Gain:
 
 
 def entries(field: Field, attacks: Sequence[Attack]) -> list[Entry]:
-    """Each attack once, and answers to other queries also of every LLM by itself.
+    """Return each attack once, and answers to other queries also of every LLM by itself.
 
     An LLM that suits a wish has the style of its answers to other queries, too: only the matter is wrong.
     """
@@ -193,7 +193,7 @@ def entries(field: Field, attacks: Sequence[Attack]) -> list[Entry]:
 def standings(
     crm: CRM, field: Field, contenders: Sequence[Entry], sets: Sequence[CriteriaSet], seed: int = 0
 ) -> list[Standing]:
-    """Every entry's place among the LLMs under every criteria set, as if it alone had joined them.
+    """Return every entry's place among the LLMs under every criteria set, as if it alone had joined them.
 
     Entries tie with LLMs of the same win rate only if the mean probability is the same, too.
     """
@@ -253,7 +253,7 @@ def _judged(
     texts: Sequence[Sequence[Sequence[str]]],
     opponents: Sequence[Sequence[str]],
 ) -> NDArray[np.float64]:
-    """Probabilities ``[O, S, N, Q]`` that texts ``[S, N, Q]`` win over opponents ``[O, Q]``.
+    """Return probabilities ``[O, S, N, Q]`` that texts ``[S, N, Q]`` win over opponents ``[O, Q]``.
 
     All are judged in one call, in which a judge may read each distinct text once.
     """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crm.text_table import TextTable
+from crm.report_table import ReportTable
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-class Report(TextTable):
+class Report(ReportTable):
     """The result of a measurement, one row a case."""
 
     def finish(self, output: Path | None) -> None:
@@ -26,7 +26,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes in decimal units to three significant digits: ``5.12 GB``."""
+    """Return bytes in decimal units to three significant digits: ``5.12 GB``."""
     unit = 0
     while count >= 999.5 and unit < len(_UNITS) - 1:
         count /= 1000

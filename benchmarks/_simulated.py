@@ -1,13 +1,14 @@
 """Simulated users: hidden weighted criteria, answered by the CRM with noise.
 
-A user follows two to five criteria in wordings of the annotations (``crm.criterion_clusters``), of the
+A user follows two to five criteria in wordings of the annotations (``crm.data.taxonomy``), of the
 clusters that the library is chosen from but never the library's own wording; half of the wordings belong to
 users on whom the learner's settings were chosen, the other half to held-out users. Each has a grade, the
 first is Essential, and one in five is to be avoided. The utility of a response is the CRM's for that set. Of
 two responses the user takes the one that is ahead by more than ``TIE`` after logistic noise on the
 difference, which at scale 1 is choosing with the probability that the CRM states; else both or neither, as
 the pair is above or below the query's average response. Some answers may be drawn at random (``Noise``).
-"""
+
+What votes alone tell: a Bradley-Terry model of the LLMs, without any criteria."""
 
 from __future__ import annotations
 
@@ -19,19 +20,18 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
-from crm.criterion_clusters import criterion_clusters
-from crm.embedded import EmbeddedCRM
-from leaderboard.contest import StoredContest
-from leaderboard.personal.choice import Answer, Pair
-from leaderboard.personal.interview import softened
-from leaderboard.personal.library import criterion_library
-from leaderboard.personal.material import Material
-from leaderboard.personal.questions import Question
+from crm.data.taxonomy import criterion_clusters
+from crm.embedded.model import EmbeddedCRM
+from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
+from leaderboard.elicitation.interview import InterviewQuestion, option_softmax
+from leaderboard.elicitation.library import criterion_library
+from leaderboard.elicitation.margins import CriterionMargins
 from leaderboard.statistics.win_rate import outcomes, win_rates
 
 TIE = 0.4
 AVOIDED = 0.2
-FEWEST, MOST = 2, 5
+MIN_CRITERIA, MAX_CRITERIA = 2, 5
 _WORDS = range(3, 10)
 
 Floats = NDArray[np.floating]
@@ -72,31 +72,35 @@ class SimulatedUser:
     utility: Floats
     met: Floats
 
-    def answer(self, pair: Pair, random: np.random.Generator, noise: Noise = AS_STATED) -> Answer:
-        """What the user says of a pair."""
+    def answer(
+        self, pair: ResponsePair, random: np.random.Generator, noise: Noise = AS_STATED
+    ) -> ChoiceOutcome:
+        """Return what the user says of a pair."""
         if random.random() < noise.slip:
-            return tuple(Answer)[random.integers(len(Answer))]
+            return tuple(ChoiceOutcome)[random.integers(len(ChoiceOutcome))]
         here = self.utility[:, pair.query]
         ahead = here[pair.first] - here[pair.second] + noise.scale * random.logistic()
         if abs(ahead) > TIE:
-            return Answer.FIRST if ahead > 0 else Answer.SECOND
+            return ChoiceOutcome.FIRST if ahead > 0 else ChoiceOutcome.SECOND
         above = (here[pair.first] + here[pair.second]) / 2 > np.nanmean(here)
-        return Answer.BOTH if above else Answer.NEITHER
+        return ChoiceOutcome.BOTH if above else ChoiceOutcome.NEITHER
 
-    def option(self, question: Question, material: Material, random: np.random.Generator) -> int:
-        """Which option the user takes, by the correlation of their utility with each option's."""
-        relative = material.relative[material.answered]
-        own = (self.utility - np.nanmean(self.utility, axis=0))[material.answered]
+    def option(
+        self, question: InterviewQuestion, margins: CriterionMargins, random: np.random.Generator
+    ) -> int:
+        """Return which option the user takes, by the correlation of their utility with each option's."""
+        relative = margins.relative[margins.present]
+        own = (self.utility - np.nanmean(self.utility, axis=0))[margins.present]
         likeness = [float(np.corrcoef(own, relative[:, :-1] @ row)[0, 1]) for row in question.weights[:-1]]
-        prob = softened(np.array([*likeness, 0.0])[:, None])[:, 0].astype(np.float64)
+        prob = option_softmax(np.array([*likeness, 0.0])[:, None])[:, 0].astype(np.float64)
         return int(random.choice(len(prob), p=prob / prob.sum()))
 
     def win_rates(self, queries: NDArray[np.bool_]) -> Floats:
-        """The user's true win rates of the LLMs on the marked queries ``[L]``."""
+        """Return the user's true win rates of the LLMs on the marked queries ``[L]``."""
         return win_rates_of(self.utility, queries)
 
     def alignment(self, llm: int, queries: NDArray[np.bool_]) -> float:
-        """PrefAlign of an LLM's responses: Σ w_j g_j with Σ w_j = 1, mean over the marked queries.
+        """Return PrefAlign of an LLM's responses: Σ w_j g_j with Σ w_j = 1, mean over the marked queries.
 
         g_j, from 0 to 5, is five times the probability that the response meets criterion j better than the
         query's average response.
@@ -108,12 +112,12 @@ class SimulatedUser:
 
 
 def win_rates_of(utility: Floats, queries: NDArray[np.bool_]) -> Floats:
-    """Share of the marked queries ``[Q]`` on which each LLM beats the baseline, ``[R, Q]`` to ``[R − 1]``."""
+    """Return each LLM's share of marked queries won against the baseline, ``[R, Q]`` to ``[R − 1]``."""
     return win_rates(outcomes(expit(utility[:-1, queries] - utility[-1, queries])))
 
 
 def wordings(crm: EmbeddedCRM, *, held_out: bool) -> list[str]:
-    """One half of the wordings that users may follow, of three to nine words and judgeable."""
+    """Return one half of the wordings that users may follow, of three to nine words and judgeable."""
     clusters = criterion_clusters()
     library = [item.criterion.text for item in criterion_library()]
     texts = [
@@ -124,12 +128,12 @@ def wordings(crm: EmbeddedCRM, *, held_out: bool) -> list[str]:
     ]
     order = np.random.default_rng(7).permutation(len(texts))
     half = order[: len(texts) // 2] if held_out else order[len(texts) // 2 :]
-    return [texts[index] for index in half if not crm.doubts(CriteriaSet((Criterion(texts[index]),)))]
+    return [texts[index] for index in half if not crm.warnings(CriteriaSet((Criterion(texts[index]),)))]
 
 
 def draw_criteria(texts: Sequence[str], random: np.random.Generator) -> CriteriaSet:
-    """What one user follows."""
-    count = int(random.integers(FEWEST, MOST + 1))
+    """Draw what one user follows."""
+    count = int(random.integers(MIN_CRITERIA, MAX_CRITERIA + 1))
     grades = [Weight.ESSENTIAL, *(tuple(Weight)[place] for place in random.integers(0, 3, count - 1))]
     return CriteriaSet(
         tuple(
@@ -139,12 +143,40 @@ def draw_criteria(texts: Sequence[str], random: np.random.Generator) -> Criteria
     )
 
 
-def simulated_user(criteria: CriteriaSet, crm: EmbeddedCRM, contest: StoredContest) -> SimulatedUser:
-    """The user with these criteria on a benchmark."""
-    measured = crm.measure(tuple(criteria), contest)
+def simulated_user(criteria: CriteriaSet, crm: EmbeddedCRM, benchmark: LoadedBenchmark) -> SimulatedUser:
+    """Return the user with these criteria on a benchmark."""
+    measured = crm.measure(tuple(criteria), benchmark)
     weight = np.array([criterion.weight.value_in_sum for criterion in criteria], dtype=np.float32)
     utility = measured.margins @ (weight / np.linalg.norm(weight)) - measured.penalty
     absent = ~measured.present
     met = measured.margins.copy()
     met[absent] = np.nan
     return SimulatedUser(criteria, np.where(absent, np.nan, utility), met)
+
+
+_PRIOR_VARIANCE = 1.0
+_STEPS = 30
+_SCORE = {
+    ChoiceOutcome.FIRST: 1.0,
+    ChoiceOutcome.SECOND: 0.0,
+    ChoiceOutcome.BOTH: 0.5,
+    ChoiceOutcome.NEITHER: 0.5,
+}
+
+
+def strengths(choices: Sequence[Choice], n_rows: int) -> NDArray[np.float64]:
+    """Return strengths of R responders by Bradley-Terry with a normal prior, ties as half a win each ``[R]``.
+
+    The prior makes the answer unique where votes are few.
+    """
+    design = np.zeros((len(choices), n_rows))
+    for row, choice in enumerate(choices):
+        design[row, choice.pair.first], design[row, choice.pair.second] = 1, -1
+    score = np.array([_SCORE[choice.outcome] for choice in choices])
+    strength = np.zeros(n_rows)
+    for _ in range(_STEPS):
+        expected = expit(design @ strength)
+        gradient = design.T @ (score - expected) - strength / _PRIOR_VARIANCE
+        curvature = (design.T * (expected * (1 - expected))) @ design + np.eye(n_rows) / _PRIOR_VARIANCE
+        strength += np.linalg.solve(curvature, gradient)
+    return strength

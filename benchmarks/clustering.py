@@ -19,16 +19,16 @@ from typing import Annotated
 import typer
 
 from benchmarks._report import Report, duration
-from crm.command_line import run
+from crm.cli_runner import run_cli
 from crm.errors import CRMError
-from crm.machine import machine
 from crm.paths import CORPORA
+from crm.report_table import describe_machine
 from db import Database, DatabaseError
-from db.topic_records import TopicMapRecord
-from precompute.clustering import ClusteringSettings, cluster_pool, read_clustering_settings
-from precompute.clustering.report import tree_lines
+from db.source_records import TopicMapRecord
 from precompute.errors import PrecomputeError
 from precompute.pool import gather
+from precompute.topics.cluster import cluster_pool, tree_lines
+from precompute.topics.settings import ClusteringSettings, read_clustering_settings
 
 app = typer.Typer(add_completion=False)
 
@@ -75,7 +75,7 @@ def measure(corpora: Path, settings: ClusteringSettings) -> Measurement:
         database = Database.open(f"sqlite:///{Path(folder) / 'usl.sqlite3'}")
         watch = Stopwatch("Gathering queries")
         gather(database, _POOL, files=[corpora / file for file in FILES])
-        summary = cluster_pool(database, _POOL, settings, tell=watch.tell)
+        summary = cluster_pool(database, _POOL, settings, on_progress=watch.tell)
         watch.tell("end")
         database.close()
     del watch.seconds["end"]
@@ -89,7 +89,7 @@ def in_own_process(measurement: Callable[[], Measurement]) -> Measurement:
 
 
 def report(first: Measurement, second: Measurement) -> Report:
-    """The figures as a table."""
+    """Return the figures as a table."""
     found, figures = first.found, first.found.quality
     same = "yes" if found.digest == second.found.digest else "no"
     stable = figures.get("stability")
@@ -114,7 +114,7 @@ def report(first: Measurement, second: Measurement) -> Report:
         title="Topics of public queries",
         columns=("what", "figure"),
         rows=tuple(rows),
-        note=f"AlpacaEval, FLASK and Arena-Hard v2; every text once. {machine()}.",
+        note=f"AlpacaEval, FLASK and Arena-Hard v2; every text once. {describe_machine()}.",
     )
 
 
@@ -128,7 +128,7 @@ further keywords. Written by `python -m benchmarks.clustering`.
 
 
 def tree(found: TopicMapRecord) -> str:
-    """The tree as a page of Markdown."""
+    """Return the tree as a page of Markdown."""
     head = _TREE_HEAD.format(n_queries=found.quality["n_queries"])
     return "\n".join([head, *tree_lines(found), ""])
 
@@ -153,4 +153,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(app, CRMError, DatabaseError, PrecomputeError)
+    run_cli(app, CRMError, DatabaseError, PrecomputeError)

@@ -15,10 +15,10 @@ import numpy as np
 import typer
 
 from benchmarks._report import Report
-from crm.command_line import run
+from crm.cli_runner import run_cli
+from crm.embedded.representation import representation
 from crm.errors import CRMError
 from crm.paths import CORPORA
-from crm.representation import representation
 from crm.training.embedded import feature_differences
 from crm.training.general import (
     GeneralData,
@@ -70,4 +70,4 @@ def _agreement(data: GeneralData, predicted: np.ndarray) -> tuple[str, str, str]
 
 
 if __name__ == "__main__":
-    run(app, CRMError)
+    run_cli(app, CRMError)

@@ -28,10 +28,10 @@ from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
 from benchmarks._report import Report, duration, size
-from crm.command_line import run
+from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
-from crm.machine import machine
-from db.engine import URL_VARIABLE
+from crm.report_table import describe_machine
+from db.database import URL_VARIABLE
 
 app = typer.Typer(add_completion=False)
 
@@ -100,7 +100,7 @@ class Server:
         raise self.failure(f"The app did not answer within {START_TIMEOUT:.0f} s")
 
     def failure(self, message: str) -> MeasurementError:
-        """What went wrong, or that the server has ended, and what it last said."""
+        """Return what went wrong, or that the server has ended, and what it last said."""
         code = self.process.poll()
         what = message if code is None else f"The app ended with exit code {code}"
         lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
@@ -232,12 +232,12 @@ def _free_port() -> int:
 
 
 def report(steps: list[Step]) -> Report:
-    """The steps as a table."""
+    """Return the steps as a table."""
     return Report(
         title="Until the ranking is on the screen",
         columns=("step", "database", "time", "server memory after"),
         rows=tuple((step.name, step.database, duration(step.seconds), size(step.memory)) for step in steps),
-        note=f"Headless Chromium with an empty cache at every step. {machine()}.",
+        note=f"Headless Chromium with an empty cache at every step. {describe_machine()}.",
     )
 
 
@@ -253,4 +253,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(app, MeasurementError)
+    run_cli(app, MeasurementError)

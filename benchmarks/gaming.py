@@ -26,10 +26,10 @@ from benchmarks._gaming import (
     standings,
 )
 from benchmarks._report import Report
-from crm.command_line import run
+from crm.cli_runner import run_cli
 from crm.errors import CRMError
 from crm.registry import DEFAULT, get_crm
-from crm.training.attacks import HELD_OUT, HELD_OUT_WRAPPERS, TRAINING, Kind
+from crm.training.adversarial import HELD_OUT, HELD_OUT_WRAPPERS, TRAINING, Kind
 from db import DatabaseError
 from leaderboard.errors import LeaderboardError
 from leaderboard.service import Service
@@ -41,7 +41,7 @@ _WRAPPED_STEP = 4
 
 
 def standings_report(found: Sequence[tuple[str, Standing]], llms: int, note: str) -> Report:
-    """One row an attack, the most successful first; ``found`` has the name of the split with each."""
+    """Return one row an attack, the most successful first; ``found`` has the name of the split with each."""
     grouped: dict[tuple[str, str], list[Standing]] = defaultdict(list)
     for split, standing in found:
         grouped[split, standing.name].append(standing)
@@ -80,7 +80,7 @@ def _standing_cells(of_attack: Sequence[Standing], llms: int) -> tuple[str, ...]
 
 
 def gains_report(found: Sequence[Gain], note: str) -> Report:
-    """One row a wrapper, the one that pays most first."""
+    """Return one row a wrapper, the one that pays most first."""
     grouped: dict[str, list[Gain]] = defaultdict(list)
     for gain in found:
         grouped[gain.name].append(gain)
@@ -127,7 +127,7 @@ def main(
     judge = get_crm(crm)
     with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as folder:
         service = Service.open(f"sqlite:///{Path(folder) / 'usl.sqlite3'}")
-        field = Field.of(service.contest(BENCHMARK), per_topic)
+        field = Field.of(service.benchmark(BENCHMARK), per_topic)
         service.close()
     few = field.every(_WRAPPED_STEP)
     how = f"Judged by {judge.name} {judge.version} under {len(CRITERIA_SETS)} criteria sets, seed {seed}"
@@ -154,4 +154,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(app, CRMError, DatabaseError, LeaderboardError)
+    run_cli(app, CRMError, DatabaseError, LeaderboardError)

@@ -21,13 +21,12 @@ import typer
 from numpy.typing import NDArray
 
 from benchmarks._report import Report
-from crm.command_line import run
+from crm.cli_runner import run_cli
 from crm.errors import CRMError
 from crm.paths import CORPORA
-from leaderboard.control import Control, StyleCounts, control_terms
 from leaderboard.errors import LeaderboardError
 from leaderboard.statistics.correlation import correlate
-from leaderboard.statistics.length_control import fit_controlled
+from leaderboard.statistics.style_control import Control, StyleCounts, control_terms, fit_controlled
 
 app = typer.Typer(add_completion=False)
 
@@ -91,7 +90,7 @@ def _lengths(folder: Path, llm: str) -> tuple[list[str], list[int]]:
 
 
 def separately(results: OfficialResults) -> NDArray[np.float64]:
-    """Win rates [L] in percent of regressions in which each LLM has an effect of its own."""
+    """Return win rates [L] in percent of regressions in which each LLM has an effect of its own."""
     return np.array(
         [
             100 * float(fit_controlled(results.preference[[row]], results.terms[[row]]).win_rate[0])
@@ -135,4 +134,4 @@ def _agreement(results: OfficialResults, win_rate: NDArray[np.float64]) -> tuple
 
 
 if __name__ == "__main__":
-    run(app, CRMError, LeaderboardError)
+    run_cli(app, CRMError, LeaderboardError)

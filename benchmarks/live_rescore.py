@@ -26,16 +26,16 @@ import typer
 from numpy.typing import NDArray
 
 from benchmarks._report import Report, duration, size
-from crm.command_line import run
+from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
-from crm.embedded import embedded_crm
+from crm.embedded.model import embedded_crm
+from crm.embedded.representation import NAME
 from crm.errors import CRMError
-from crm.machine import machine
-from crm.representation import NAME
+from crm.report_table import describe_machine
 from db import Database, DatabaseError
-from leaderboard.contest import StoredContest
+from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
-from leaderboard.recent import Recent
 from leaderboard.service import Service
 from leaderboard.view import View
 
@@ -91,13 +91,13 @@ class Measurement:
 
 
 @dataclass(frozen=True, eq=False)
-class ResizedContest(StoredContest):
-    """A contest of another size, whose arrays are those of a stored one cropped or repeated."""
+class ResizedBenchmark(LoadedBenchmark):
+    """A benchmark of another size, whose arrays are those of a stored one cropped or repeated."""
 
     arrays: Mapping[str, NDArray[Any]]
 
     def representation(self, name: str) -> Mapping[str, NDArray[Any]]:
-        """The resized arrays; there are none under another name than the embedded CRM's."""
+        """Return the resized arrays; there are none under another name than the embedded CRM's."""
         return self.arrays
 
 
@@ -107,37 +107,37 @@ class ResizedService(Service):
     def __init__(self, database: Database, case: Case) -> None:
         """Resize the case's benchmark once."""
         super().__init__(database)
-        self._resized = resized(super().contest(case.slug), case)
+        self._resized = resized(super().benchmark(case.slug), case)
         # The original arrays are no part of what serving the resized benchmark takes.
-        self._contests = Recent(1)
+        self._loaded = SharedCache(1)
 
-    def contest(self, slug: str) -> StoredContest:
-        """The resized benchmark."""
-        super().contest(slug)
+    def benchmark(self, slug: str) -> LoadedBenchmark:
+        """Return the resized benchmark."""
+        super().benchmark(slug)
         return self._resized
 
 
-def resized(contest: StoredContest, case: Case) -> StoredContest:
-    """The contest with as many LLMs and queries as the case names, the baseline still last."""
-    record, stored = contest.record, contest.representation(NAME)
-    rows = np.append(np.resize(np.arange(len(contest.llms)), case.llms - 1), len(contest.llms))
-    columns = np.resize(np.arange(contest.n_queries), case.queries)
+def resized(benchmark: LoadedBenchmark, case: Case) -> LoadedBenchmark:
+    """Return the benchmark with as many LLMs and queries as the case names, the baseline still last."""
+    record, stored = benchmark.record, benchmark.representation(NAME)
+    rows = np.append(np.resize(np.arange(len(benchmark.llms)), case.llms - 1), len(benchmark.llms))
+    columns = np.resize(np.arange(benchmark.n_queries), case.queries)
     originals = {llm.name: llm for llm in record.llms}
-    names = [*contest.llms, contest.baseline]
+    names = [*benchmark.llms, benchmark.baseline]
     llms = [
-        replace(originals[names[row]], name=f"{names[row]}{_copy(place, len(contest.llms))}")
+        replace(originals[names[row]], name=f"{names[row]}{_copy(place, len(benchmark.llms))}")
         for place, row in enumerate(rows[:-1])
     ]
     queries = [
         replace(
             record.queries[column],
-            external_id=f"{record.queries[column].external_id}{_copy(place, contest.n_queries)}",
+            external_id=f"{record.queries[column].external_id}{_copy(place, benchmark.n_queries)}",
         )
         for place, column in enumerate(columns)
     ]
-    return ResizedContest(
-        contest.database,
-        replace(record, llms=(*llms, originals[contest.baseline]), queries=tuple(queries)),
+    return ResizedBenchmark(
+        benchmark.database,
+        replace(record, llms=(*llms, originals[benchmark.baseline]), queries=tuple(queries)),
         {name: _resized_array(stored[name], rows, columns) for name in ("features", "digest")},
     )
 
@@ -159,7 +159,7 @@ def measure(database_url: str, case: Case, repetitions: int) -> Measurement:
     service = ResizedService(Database.open(database_url), case)
     texts = (f"{quality}, {aspect}" for aspect, quality in product(_ASPECTS, _QUALITIES))
     timings = [_rescore(service, case.slug, text) for text in islice(texts, repetitions + 1)][1:]
-    features = service.contest(case.slug).representation(NAME)["features"]
+    features = service.benchmark(case.slug).representation(NAME)["features"]
     return Measurement(
         timing=Timing(*(median(step) for step in zip(*map(_steps, timings), strict=True))),
         features=features.nbytes,
@@ -169,14 +169,14 @@ def measure(database_url: str, case: Case, repetitions: int) -> Measurement:
 
 
 def _rescore(service: Service, slug: str, text: str) -> Timing:
-    """One criterion typed in: what each step finds done by the one before is not done again."""
-    contest, crm = service.contest(slug), embedded_crm()
+    """Return one criterion typed in: what each step finds done by the one before is not done again."""
+    benchmark, crm = service.benchmark(slug), embedded_crm()
     gc.collect()
     start = perf_counter()
     criteria = CriteriaSet.of([text])
     crm.direction(criteria)
     folded = perf_counter()
-    service.score_matrix(contest, crm, criteria)
+    service.score_matrix(benchmark, crm, criteria)
     scored = perf_counter()
     service.leaderboard(View(slug, criteria=criteria))
     ranked = perf_counter()
@@ -205,7 +205,7 @@ def _peak_memory() -> int:
 
 
 def report(measurements: Mapping[Case, Measurement], repetitions: int) -> Report:
-    """The measurements as a table."""
+    """Return the measurements as a table."""
     return Report(
         title="From a typed criterion to the ranking",
         columns=(
@@ -234,7 +234,7 @@ def report(measurements: Mapping[Case, Measurement], repetitions: int) -> Report
             for case, measured in measurements.items()
         ),
         note=f"The baseline is one of the LLMs. Medians of {repetitions} new criteria after one to warm up, "
-        f"each case in a process of its own. {machine()}.",
+        f"each case in a process of its own. {describe_machine()}.",
     )
 
 
@@ -258,4 +258,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(app, CRMError, DatabaseError, LeaderboardError)
+    run_cli(app, CRMError, DatabaseError, LeaderboardError)

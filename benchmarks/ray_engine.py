@@ -18,15 +18,15 @@ from typing import Annotated
 import typer
 
 from benchmarks._report import Report, duration
-from crm.command_line import run
-from crm.encoder import sentence_encoder
+from crm.cli_runner import run_cli
+from crm.embedded.encoder import sentence_encoder
+from crm.embedded.representation import NAME, representation
 from crm.errors import CRMError
-from crm.machine import machine
-from crm.representation import NAME, representation
+from crm.report_table import describe_machine
 from db import Database, DatabaseError
-from db.repositories.benchmarks import get_benchmark
+from db.repositories.benchmarks import find_benchmark, get_benchmark
 from db.repositories.representations import put_representation
-from precompute.database import BUNDLED
+from precompute.commands.options import BUNDLED
 from precompute.embed import embed_benchmark
 from precompute.engines import Engine, EngineKind, EngineOptions, LocalEngine, open_engine
 from precompute.errors import PrecomputeError
@@ -68,12 +68,12 @@ def measure(
         columns=("engine", "responses", "time", "responses / s"),
         rows=tuple(rows),
         note="From database to database; with Ray the start of the actors is in it, the start of Ray is not. "
-        f"{machine()}; load of other work before: {load:.1f}.",
+        f"{describe_machine()}; load of other work before: {load:.1f}.",
     ).finish(output)
 
 
 def _loader() -> Callable[[int], int]:
-    """A worker that has the encoder and does nothing."""
+    """Return a worker that has the encoder and does nothing."""
     sentence_encoder()
     return abs
 
@@ -88,11 +88,12 @@ def _embedded(name: str, database: Database, engine: Engine, n_llms: int) -> tup
 
 def _clear(database: Database, n_llms: int) -> None:
     with database.session() as session:
-        record = get_benchmark(session, SLUG)
+        benchmark = find_benchmark(session, SLUG)
+        record = get_benchmark(session, benchmark)
         chosen: Sequence[str] = [llm.name for llm in record.llms][:n_llms]
         for llm in chosen:
-            put_representation(session, SLUG, llm, NAME, representation().blank(len(record.queries)))
+            put_representation(session, benchmark, llm, NAME, representation().blank(len(record.queries)))
 
 
 if __name__ == "__main__":
-    run(app, CRMError, DatabaseError, PrecomputeError)
+    run_cli(app, CRMError, DatabaseError, PrecomputeError)

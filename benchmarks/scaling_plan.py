@@ -1,15 +1,10 @@
-"""What 1,000 LLMs × 100,000 queries take, stage by stage: bytes, time and cost.
-
-    python -m benchmarks.scaling_plan [--llms N] [--queries N] [--price-completion MONEY] … [--output FILE.md]
-
-Bytes, the encoder's and the driver's speed are measured on DailyBench at every call; the time of a live
-ranking is that of ``benchmarks/results/live_rescore.md``. All else is assumed and can be given.
-"""
+"""What 1,000 LLMs × 100,000 queries take, stage by stage: bytes, time and cost at assumed prices."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 from typing import Annotated, Any
@@ -21,21 +16,154 @@ from numpy.typing import NDArray
 from sqlalchemy import text
 
 from benchmarks._report import Report, duration, size
-from benchmarks._scaling import Assumed, Measured, Stage, plan
-from crm.command_line import run
+from crm.baselines import LongerCRM
+from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
+from crm.embedded.representation import NAME, representation
 from crm.errors import CRMError
-from crm.machine import machine
-from crm.reference import LongerCRM
-from crm.representation import NAME, representation
+from crm.report_table import describe_machine
 from db import Database, DatabaseError
-from db.payload import pack
-from db.repositories.benchmarks import get_benchmark
+from db.repositories.benchmarks import find_benchmark, get_benchmark
+from db.repositories.contents import query_texts, response_texts
 from db.repositories.representations import get_representation
-from db.repositories.texts import query_texts, response_texts
-from precompute.database import BUNDLED
+from db.serialization import pack
+from precompute.commands.options import BUNDLED
 from precompute.errors import PrecomputeError
 from precompute.score import score_benchmark
+
+_HOUR = 3600.0
+_PER_MILLION = 1e-6
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one response or one pair takes on this computer.
+
+    Attributes:
+        text_bytes: A response in the database, indices included.
+        query_bytes: The text of a query.
+        vector_bytes: A representation's row in memory, as judges read it.
+        stored_vector_bytes: The same in the database, compressed.
+        stored_score_bytes: A pair's probability in the database, compressed.
+        encoded_per_second: Responses that one core encodes.
+        packed_per_second: Representations that the driver compresses for the database on one core.
+        matrix_seconds: For a pair's probability by the embedded CRM.
+        ranking_seconds: For a pair's share of ranking, intervals and τ.
+    """
+
+    text_bytes: float
+    query_bytes: float
+    vector_bytes: float
+    stored_vector_bytes: float
+    stored_score_bytes: float
+    encoded_per_second: float
+    packed_per_second: float
+    matrix_seconds: float
+    ranking_seconds: float
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """The size of the plan, and what is not measured here.
+
+    Attributes:
+        llms: Number of LLMs.
+        queries: Number of queries.
+        criteria_sets: Lists of criteria that are scored ahead by a slow judge.
+        prompt_tokens: Read for a response.
+        completion_tokens: Written for a response.
+        price_prompt: Money for a million tokens read.
+        price_completion: Money for a million tokens written.
+        request_seconds: That a response takes.
+        requests: Under way at a time, over all endpoints.
+        cores: Processors that encode.
+        core_hour: Money for a processor for an hour.
+        gpus: GPUs that judge.
+        gpu_hour: Money for a GPU for an hour.
+        judged_per_second: Pairs that a slow judge judges on one GPU.
+        gigabyte_month: Money for storing 1 GB for a month.
+    """
+
+    llms: int
+    queries: int
+    criteria_sets: int
+    prompt_tokens: float
+    completion_tokens: float
+    price_prompt: float
+    price_completion: float
+    request_seconds: float
+    requests: int
+    cores: int
+    core_hour: float
+    gpus: int
+    gpu_hour: float
+    judged_per_second: float
+    gigabyte_month: float
+
+    @property
+    def pairs(self) -> float:
+        """Number of responses; that of pairs is smaller by the baseline's, which changes nothing here."""
+        return float(self.llms) * self.queries
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One line of the plan.
+
+    Attributes:
+        name: What is done.
+        size: Bytes that are kept.
+        work: Seconds of one core, GPU or connection.
+        seconds: On as many as are assumed.
+        cost: Money.
+    """
+
+    name: str
+    size: float
+    work: float
+    seconds: float
+    cost: float
+
+
+def plan(measured: Measured, assumed: Assumed) -> tuple[Stage, ...]:
+    """All stages, in the order of the pipeline; ``serve`` is one new list of criteria on one computer."""
+    pairs, sets = assumed.pairs, assumed.criteria_sets
+    asking = pairs * assumed.request_seconds
+    tokens = (
+        assumed.prompt_tokens * assumed.price_prompt + assumed.completion_tokens * assumed.price_completion
+    )
+    encoding = pairs / measured.encoded_per_second
+    packing = pairs / measured.packed_per_second
+    judging = pairs * sets / assumed.judged_per_second
+    stored = pairs * (measured.text_bytes + measured.stored_vector_bytes + sets * measured.stored_score_bytes)
+    serving = pairs * (measured.matrix_seconds + measured.ranking_seconds)
+    return (
+        Stage(
+            "collect",
+            pairs * measured.text_bytes + assumed.queries * measured.query_bytes,
+            asking,
+            asking / assumed.requests,
+            pairs * tokens * _PER_MILLION,
+        ),
+        Stage(
+            "embed",
+            pairs * measured.stored_vector_bytes,
+            encoding,
+            encoding / assumed.cores,
+            encoding / _HOUR * assumed.core_hour,
+        ),
+        Stage("store representations", 0.0, packing, packing, packing / _HOUR * assumed.core_hour),
+        Stage(
+            f"score, slow judge, criteria sets: {sets:,}",
+            pairs * sets * measured.stored_score_bytes,
+            judging,
+            judging / assumed.gpus,
+            judging / _HOUR * assumed.gpu_hour,
+        ),
+        Stage("keep for a month", stored, 0.0, 0.0, stored / 1e9 * assumed.gigabyte_month),
+        Stage("serve one criteria set, embedded CRM", pairs * measured.vector_bytes, serving, serving, 0.0),
+    )
+
 
 app = typer.Typer(add_completion=False)
 
@@ -102,11 +230,12 @@ def _measured() -> Measured:
         try:
             (judged,) = score_benchmark(database, SLUG, [LongerCRM()], [CriteriaSet()])
             with database.session() as session:
-                record = get_benchmark(session, SLUG)
+                benchmark = find_benchmark(session, SLUG)
+                record = get_benchmark(session, benchmark)
                 first = record.llms[0].name
-                texts = response_texts(session, SLUG, first)
-                asked = query_texts(session, SLUG)
-                arrays = get_representation(session, SLUG, first, NAME)
+                texts = response_texts(session, benchmark, first)
+                asked = query_texts(session, benchmark)
+                arrays = get_representation(session, benchmark, first, NAME)
                 n_responses = len(record.llms) * len(record.queries)
                 statement = text("SELECT SUM(pgsize) FROM dbstat WHERE name = :name OR name LIKE :index")
                 names = {"name": "response", "index": "%_response_%"}
@@ -131,7 +260,7 @@ def _measured() -> Measured:
 
 
 def _encoding_speed(texts: list[str], queries: list[str]) -> float:
-    """Responses a second of a core's own time, once the encoder is loaded."""
+    """Return responses a second of a core's own time, once the encoder is loaded."""
     torch.set_num_threads(1)
     fitted = representation()
     fitted.encode(texts[:8], queries[:8])
@@ -173,7 +302,8 @@ def _note(measured: Measured, assumed: Assumed) -> str:
         f"{measured.stored_vector_bytes:,.0f} B stored and {measured.vector_bytes:,.0f} B in memory, a score "
         f"{measured.stored_score_bytes:.1f} B; {measured.encoded_per_second:,.0f} responses encoded and "
         f"{measured.packed_per_second:,.0f} packed a second and core; "
-        f"{1e9 * (measured.matrix_seconds + measured.ranking_seconds):,.0f} ns a pair to rank ({machine()}). "
+        f"{1e9 * (measured.matrix_seconds + measured.ranking_seconds):,.0f} ns a pair to rank "
+        f"({describe_machine()}). "
         f"Assumed: {assumed.prompt_tokens:g} tokens read at {assumed.price_prompt:g} and "
         f"{assumed.completion_tokens:g} written at {assumed.price_completion:g} a million, "
         f"{assumed.request_seconds:g} s a response, {assumed.requests:,} at a time; "
@@ -184,4 +314,4 @@ def _note(measured: Measured, assumed: Assumed) -> str:
 
 
 if __name__ == "__main__":
-    run(app, CRMError, DatabaseError, PrecomputeError)
+    run_cli(app, CRMError, DatabaseError, PrecomputeError)

@@ -16,13 +16,12 @@ from typing import Annotated
 import typer
 
 from benchmarks._report import Report, duration, size
-from crm.command_line import run
-from crm.criteria import CriteriaSet
-from crm.criteria_lists import popular_criteria
-from crm.embedded import embedded_crm
-from crm.encoder import sentence_encoder
+from crm.cli_runner import run_cli
+from crm.criteria import CriteriaSet, popular_criteria
+from crm.embedded.encoder import sentence_encoder
+from crm.embedded.model import embedded_crm
 from crm.errors import CRMError
-from crm.machine import machine
+from crm.report_table import describe_machine
 from db import Database, DatabaseError
 from leaderboard.errors import LeaderboardError
 from leaderboard.service import Service
@@ -69,13 +68,13 @@ def measure(database: Database, slug: str, folder: Path) -> Measurement:
 
 
 def _stored_bytes(database: Database) -> int:
-    """Bytes of the SQLite file and of what is not in it yet."""
+    """Return bytes of the SQLite file and of what is not in it yet."""
     path = Path(str(database.engine.url.database))
     return sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists())
 
 
 def report(measurements: dict[str, Measurement]) -> Report:
-    """The measurements as a table."""
+    """Return the measurements as a table."""
     return Report(
         title="Scoring 40 popular criteria sets and the default ranking ahead of time",
         columns=(
@@ -95,7 +94,8 @@ def report(measurements: dict[str, Measurement]) -> Report:
             for slug, measured in measurements.items()
         ),
         note="The embedded judge on SQLite; a pair is one response to one query under one criteria set. "
-        f"Seconds hold judging, intervals and storing, not loading the sentence encoder. {machine()}.",
+        f"Seconds hold judging, intervals and storing, not loading the sentence encoder. "
+        f"{describe_machine()}.",
     )
 
 
@@ -113,4 +113,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(app, CRMError, DatabaseError, LeaderboardError)
+    run_cli(app, CRMError, DatabaseError, LeaderboardError)

@@ -24,26 +24,25 @@ from benchmarks._simulated import (
     SimulatedUser,
     draw_criteria,
     simulated_user,
+    strengths,
     win_rates_of,
     wordings,
 )
-from benchmarks._votes import strengths
-from crm.command_line import run
+from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
-from crm.embedded import EmbeddedCRM, embedded_crm
+from crm.embedded.model import EmbeddedCRM, embedded_crm
 from crm.errors import CRMError
-from crm.machine import machine
+from crm.report_table import describe_machine
 from db import DatabaseError
-from leaderboard.contest import StoredContest
+from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.elicitation.acquisition import CandidatePairs, next_pair, random_pair
+from leaderboard.elicitation.checklist import checklist, coefficients_of
+from leaderboard.elicitation.choice_model import Choice
+from leaderboard.elicitation.interview import ObservedReply, interview_questions, next_question
+from leaderboard.elicitation.library import criterion_library
+from leaderboard.elicitation.margins import CriterionMargins, criterion_margins
+from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior
 from leaderboard.errors import LeaderboardError
-from leaderboard.personal.checklist import checklist
-from leaderboard.personal.choice import Choice
-from leaderboard.personal.interview import Said, next_question
-from leaderboard.personal.library import criterion_library
-from leaderboard.personal.material import Material, material
-from leaderboard.personal.pairs import Shown, next_pair, random_pair
-from leaderboard.personal.person import Observed, Person
-from leaderboard.personal.questions import interview_questions
 from leaderboard.service import Service
 
 app = typer.Typer(add_completion=False)
@@ -59,20 +58,20 @@ _LAST_QUESTION = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
+class HalvedBenchmark:
     """A benchmark with its queries halved: for choices, and for measuring."""
 
     slug: str
-    contest: StoredContest
+    benchmark: LoadedBenchmark
     crm: EmbeddedCRM
-    shown: Shown
+    candidates: CandidatePairs
     measured: NDArray[np.bool_]
     default: Floats
 
     @property
-    def material(self) -> Material:
+    def margins(self) -> CriterionMargins:
         """How its responses stand under the library."""
-        return self.shown.material
+        return self.candidates.margins
 
 
 @dataclass(frozen=True)
@@ -101,68 +100,68 @@ class Curve:
         return 100 * gain.mean(axis=0), 100 * rest.std(axis=0, ddof=1) / np.sqrt(len(gain))
 
 
-def field_of(service: Service, slug: str, crm: EmbeddedCRM) -> Field:
-    """A benchmark ready to be learnt on; the halves are drawn once and for all."""
-    contest = service.contest(slug)
+def field_of(service: Service, slug: str, crm: EmbeddedCRM) -> HalvedBenchmark:
+    """Return a benchmark ready to be learnt on; the halves are drawn once and for all."""
+    benchmark = service.benchmark(slug)
     library = tuple(item.criterion for item in criterion_library())
-    everything = material(contest, crm, library)
-    measured = np.random.default_rng(0).permutation(contest.n_queries) % 2 == 0
-    [block] = crm.score(CriteriaSet(), contest)
+    everything = criterion_margins(benchmark, crm, library)
+    measured = np.random.default_rng(0).permutation(benchmark.n_queries) % 2 == 0
+    [block] = crm.score(CriteriaSet(), benchmark)
     default = np.nanmean(np.where(np.isnan(block.prob), np.nan, block.prob > 0.5)[:, measured], axis=1)
-    return Field(slug, contest, crm, Shown.of(everything, ~measured), measured, default)
+    return HalvedBenchmark(slug, benchmark, crm, CandidatePairs.of(everything, ~measured), measured, default)
 
 
 def learn(
-    field: Field, user: SimulatedUser, how: str, seed: int, noise: Noise
+    field: HalvedBenchmark, user: SimulatedUser, how: str, seed: int, noise: Noise
 ) -> Iterator[tuple[Floats, float]]:
     """Win rates learnt after 0, 1, 2, … answers, on the measured queries, and the seconds of the last one.
 
     The interview ends by itself; what it has learnt stays.
     """
     random = np.random.default_rng([seed, 1])
-    person = Person.unknown(field.material.n_criteria, seed=seed)
+    posterior = PreferencePosterior.prior(field.margins.n_criteria, seed=seed)
     choices: list[Choice] = []
     seconds = 0.0
     while True:
-        yield (_votes(field, choices) if how == VOTES else _learnt(field, person, choices)), seconds
+        yield (_votes(field, choices) if how == VOTES else _learnt(field, posterior, choices)), seconds
         started = perf_counter()
         if how == INTERVIEW:
-            question = next_question(person, field.shown, interview_questions())
+            question = next_question(posterior, field.candidates, interview_questions())
             if question is not None:
-                option = user.option(question, field.material, random)
-                person = person.after(Said(question, option, field.material.gram))
+                option = user.option(question, field.margins, random)
+                posterior = posterior.after(ObservedReply(question, option, field.margins.gram))
         else:
             seen = frozenset(choice.pair.query for choice in choices)
             pair = (
-                next_pair(person, field.shown, seen) if how == GAIN else random_pair(field.shown, seen, seed)
+                next_pair(posterior, field.candidates, seen)
+                if how == GAIN
+                else random_pair(field.candidates, seen, seed)
             )
             choices.append(Choice(pair, user.answer(pair, random, noise)))
             if how != VOTES:
-                person = person.after(Observed.of(choices[-1], field.material))
+                posterior = posterior.after(ObservedChoices.of(choices[-1:], field.margins))
         seconds = perf_counter() - started
 
 
-def _learnt(field: Field, person: Person, choices: Sequence[Choice]) -> Floats:
-    """Win rates under the person's checklist, as the leaderboard would show them."""
-    lines = checklist(person, field.material, criterion_library(), choices)
+def _learnt(field: HalvedBenchmark, posterior: PreferencePosterior, choices: Sequence[Choice]) -> Floats:
+    """Return win rates under the person's checklist, as the leaderboard would show them."""
+    lines = checklist(posterior, field.margins, criterion_library(), choices)
     if not lines:
         return field.default
-    place_of = {item.label: place for place, item in enumerate(criterion_library())}
-    weights = np.zeros(field.material.n_criteria)
-    for line in lines:
-        weights[place_of[line.label]] = line.criterion.signed_weight
-    folded = np.append(weights / np.linalg.norm(weights), 1)
-    utility = np.where(field.material.answered, field.material.margins @ folded, np.nan)
+    coefficients = coefficients_of(lines, field.margins.n_criteria)
+    utility = np.where(field.margins.present, field.margins.values @ coefficients, np.nan)
     return win_rates_of(utility, field.measured)
 
 
-def _votes(field: Field, choices: Sequence[Choice]) -> Floats:
+def _votes(field: HalvedBenchmark, choices: Sequence[Choice]) -> Floats:
     """Strengths of the LLMs by the votes alone."""
-    return strengths(choices, len(field.contest.llms) + 1)[:-1] if choices else field.default
+    return strengths(choices, len(field.benchmark.llms) + 1)[:-1] if choices else field.default
 
 
-def curve(field: Field, users: Sequence[SimulatedUser], how: str, noise: Noise = AS_STATED) -> Curve:
-    """The way of learning, followed with every user."""
+def curve(
+    field: HalvedBenchmark, users: Sequence[SimulatedUser], how: str, noise: Noise = AS_STATED
+) -> Curve:
+    """Return the way of learning, followed with every user."""
     tau, chosen, ends, seconds = [], [], [], []
     for seed, user in enumerate(users):
         true = user.win_rates(field.measured)
@@ -186,7 +185,7 @@ def _tau(learnt: Floats, true: Floats) -> float:
 
 
 def report(slug: str, curves: Mapping[str, Curve], kind: str, noise: Noise) -> Report:
-    """The table of one benchmark."""
+    """Return the table of one benchmark."""
     rows = []
     for how, found in curves.items():
         half = _NORMAL * found.tau.std(axis=0, ddof=1) / np.sqrt(len(found.tau))
@@ -212,7 +211,7 @@ def report(slug: str, curves: Mapping[str, Curve], kind: str, noise: Noise) -> R
         f"After {COUNTS[_ENOUGH]} choices information gain is ahead of random pairs by {ahead.mean():.2f} ± "
         f"{_NORMAL * ahead.std(ddof=1) / np.sqrt(len(ahead)):.2f} of τ, user by user. "
         f"From a choice to the next pair: median {duration(float(np.median(gain)))}, 99th percentile "
-        f"{duration(float(np.quantile(gain, 0.99)))}. {machine()}.",
+        f"{duration(float(np.quantile(gain, 0.99)))}. {describe_machine()}.",
     )
 
 
@@ -239,7 +238,7 @@ def main(
         field = field_of(service, slug, crm)
         random = np.random.default_rng(11)
         drawn = [draw_criteria(texts, random) for _ in range(users)]
-        people = [simulated_user(criteria, crm, field.contest) for criteria in drawn]
+        people = [simulated_user(criteria, crm, field.benchmark) for criteria in drawn]
         curves = {how: curve(field, people, how, noise) for how in (GAIN, RANDOM, VOTES, INTERVIEW)}
         report(slug, curves, "training" if training else "held-out", noise).finish(
             output and output / f"simulated_users_{slug}{suffix}.md"
@@ -248,4 +247,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(app, CRMError, DatabaseError, LeaderboardError)
+    run_cli(app, CRMError, DatabaseError, LeaderboardError)

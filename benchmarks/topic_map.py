@@ -21,14 +21,15 @@ from playwright.sync_api import Error as BrowserError
 
 from benchmarks._report import Report, duration, size
 from benchmarks.first_paint import PAINT_TIMEOUT, MeasurementError, Server, chromium, running_server
-from crm.command_line import run
-from crm.machine import machine
-from db import Database, FoundTopic, TopicMapRecord
-from db.repositories import pools, topic_maps
-from leaderboard.pictures.charts import LIGHT
+from crm.cli_runner import run_cli
+from crm.report_table import describe_machine
+from db import Database
+from db.repositories import pools
+from db.source_records import FoundTopic, TopicMapRecord
+from leaderboard.render.chart_style import LIGHT
+from leaderboard.render.topic_charts import map_groups, query_map
 from leaderboard.service import Service
 from leaderboard.topics.atlas import Atlas, atlas_of_benchmark, atlas_of_pool
-from leaderboard.topics.charts import map_groups, query_map
 from leaderboard.topics.curation import Curation
 
 app = typer.Typer(add_completion=False)
@@ -84,9 +85,9 @@ def fill(database: Database, source: Atlas, n_queries: int) -> str:
         quality={},
     )
     with database.session() as session:
-        pools.put_pool(session, slug)
-        pools.add_to_pool(session, slug, [(text, "benchmark") for text in texts])
-        topic_maps.put_topic_map(session, slug, found)
+        pool = pools.put_pool(session, slug)
+        pools.add_to_pool(session, pool, [(text, "benchmark") for text in texts])
+        pools.put_topic_map(session, pool, found)
     return slug
 
 
@@ -94,14 +95,14 @@ def measure(browser: Browser, server: Server, database: Database, slug: str) -> 
     """Build the map, then open the page on it and move it about."""
     atlas = atlas_of_pool(Curation(database).read(slug))
     start = perf_counter()
-    figure = query_map(atlas, map_groups(atlas.tree), dark=False, palette=LIGHT)
+    figure = query_map(atlas, map_groups(atlas.tree), LIGHT)
     build = perf_counter() - start
     sent, drawn, move = _open(browser, server, slug)
     return Weight(len(atlas.tree.query_ids), build, len(figure.to_json().encode()), sent, drawn, move)
 
 
 def _open(browser: Browser, server: Server, slug: str) -> tuple[int, float, float]:
-    """Bytes received, seconds until the map is drawn, seconds of a move."""
+    """Return bytes received, seconds until the map is drawn, seconds of a move."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     received: list[int] = []
     try:
@@ -145,7 +146,7 @@ def _filled(file: Path) -> Iterator[tuple[Database, list[str]]]:
 
 
 def report(weights: list[Weight]) -> Report:
-    """The sizes as a table."""
+    """Return the sizes as a table."""
     return Report(
         title="The map of queries",
         columns=("queries", "figure built", "figure as JSON", "sent in all", "page drawn", "one move"),
@@ -160,7 +161,7 @@ def report(weights: list[Weight]) -> Report:
             )
             for weight in weights
         ),
-        note=f"Headless Chromium with an empty cache, WebGL in software. {machine()}.",
+        note=f"Headless Chromium with an empty cache, WebGL in software. {describe_machine()}.",
     )
 
 
@@ -180,4 +181,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(app, MeasurementError)
+    run_cli(app, MeasurementError)

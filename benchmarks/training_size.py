@@ -13,15 +13,14 @@ import typer
 from numpy.typing import NDArray
 
 from benchmarks._report import Report
-from crm.command_line import run
-from crm.embedded import Member
+from crm.cli_runner import run_cli
+from crm.data.pairs import OWN_ANNOTATIONS, read_annotations
+from crm.embedded.model import Member
+from crm.embedded.representation import representation
 from crm.errors import CRMError
 from crm.paths import CORPORA, PREFERENCES
-from crm.representation import representation
-from crm.training.embedded import Options, TrainingSet, fit_members, training_set
-from crm.training.preferences import OWN_ANNOTATIONS, read_annotations
-from crm.training.tones import read_tone_contrasts, tone_pairs
-from crm.training.unusual import STYLE_PAIRS, style_pairs, unusual_answers
+from crm.training.embedded import NetworkOptions, TrainingSet, fit_members, training_set
+from crm.training.tones import STYLE_PAIRS, read_tone_contrasts, style_pairs, tone_pairs, unusual_answers
 
 app = typer.Typer(add_completion=False)
 _SHARES = (0.125, 0.25, 0.5, 0.75, 1.0)
@@ -55,7 +54,7 @@ def measure(
     results = []
     for name, rows in subsets:
         data = training_set([*(everything[row] for row in rows), *tones], features)
-        trained = fit_members(data, features, Options(members=members, seed=seed))
+        trained = fit_members(data, features, NetworkOptions(members=members, seed=seed))
         results.append((name, *(f"{value:.3f}" for value in _accuracy(trained, unseen))))
     Report(
         title="Accuracy of the embedded CRM by training size",
@@ -66,7 +65,7 @@ def measure(
 
 
 def _accuracy(members: list[Member], data: TrainingSet) -> tuple[float, float]:
-    """Share of criteria lists and of criteria whose margin has the right sign."""
+    """Return share of criteria lists and of criteria whose margin has the right sign."""
     directions = np.mean([member.directions(data.embedding) for member in members], axis=0)
     margins: NDArray[np.float32] = np.einsum(
         "nd,nd->n", directions[data.criterion], data.difference[data.pair]
@@ -77,4 +76,4 @@ def _accuracy(members: list[Member], data: TrainingSet) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    run(app, CRMError)
+    run_cli(app, CRMError)

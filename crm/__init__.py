@@ -1,19 +1,15 @@
 """Customizable Reward Models: given criteria, a query and two responses, which one does this person prefer?
 
-Where to look:
-
-- ``criteria``: criteria with weight and polarity, normalised and hashed
-- ``protocol``: what every judge offers, and what it may ask for
-- ``registry``: the judges by name
-- ``embedded``: the judge that runs anywhere, on stored representations; ``representation``, ``style`` and
-  ``encoder`` make those, ``explanation`` puts its verdicts into words
-- ``reference``: judges that any CRM must beat
-- ``training``: how judges are fitted; ``noising``: noise in criteria
-- ``criterion_clusters``: criteria that mean alike, and those withheld from training, as
-  ``criterion_clustering`` found them
-- ``evaluation``: accuracy on any labelled pairs; ``evaluation_sets`` and ``evaluation_files``: the paper's
-  test sets, built and stored; ``evaluation_run``: a judge on them; ``evaluation_metrics``,
-  ``evaluation_report``, ``evaluation_tables``: what is measured, how it is stored and shown
-- ``__main__``, ``evaluation_command_line``: ``python -m crm``
-- ``errors``: everything that can go wrong, by name
+- `criteria`: criteria with weight and polarity, normalised and hashed, and lists of them
+- `protocol`: what every judge offers, and what it may ask for
+- `registry`: the judges by name; `config`: those of ``crms.toml``; `version`: when a judge is another one
+- `embedded`: the judge that runs anywhere, on stored representations
+- `backends`: what a configured judge can run on; `llm`: LLMs that are asked, and models that are loaded
+- `baselines`: judges that any CRM must beat
+- `scoring`: score matrices of judges that read texts
+- `data`: labelled pairs, noise in criteria, and criteria that mean alike
+- `training`: how judges are fitted; `evaluation`: how good a judge is
+- `cli`: ``python -m crm``; `cli_runner`: how all command lines end on bad input
+- `report_table`: tables of results; `paths`: where bundled files lie
+- `errors`: what can go wrong, by what a caller can do about it
 """

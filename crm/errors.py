@@ -1,65 +1,37 @@
-"""What can go wrong with criteria and judges, each said in one sentence that tells how to mend it."""
+"""What can go wrong with criteria and judges, each in one sentence that tells how to fix it.
+
+The classes are as many as callers act on differently; what only needs to be shown is a ``CRMError``.
+"""
+
+from __future__ import annotations
 
 
 class CRMError(ValueError):
-    """Base of the errors a person can mend: their message is shown to them as it stands."""
+    """Base of the errors a person can fix: their message is shown to them as it stands."""
 
 
 class CriterionError(CRMError):
-    """A criterion, or a list of them, that no judge can take."""
+    """Criteria that cannot be read, or that a judge cannot take; shown beside the criteria."""
 
 
-class CriteriaListError(CRMError):
-    """A list of criteria sets that cannot be read; the message names the file and the set."""
+class UnavailableError(CRMError):
+    """A package, checkpoint or endpoint that a judge or LLM needs and cannot have: another can be chosen."""
 
 
-class TextsMissingError(CRMError):
-    """A judge that reads texts was asked about responses of which only representations are stored."""
+class ConfigError(CRMError):
+    """A file or a name of judges or LLMs that cannot be used; the message never holds a key's value."""
 
 
 class RepresentationMissingError(CRMError):
     """A judge that reads stored representations was asked about responses that have none of its kind."""
 
 
-class WeightsError(CRMError):
-    """A weights file that is absent, damaged or made for another representation."""
+_MAX_CHARACTERS = 160
 
 
-class DatasetError(CRMError):
-    """Training or evaluation data that cannot be read; the message names file, row and reason."""
-
-
-class UnknownCRMError(CRMError):
-    """No judge has this name."""
-
-
-class PromptError(CRMError):
-    """A prompt template that cannot be read or lacks what it is used for."""
-
-
-class CriteriaTooLongError(CRMError):
-    """Criteria that alone take more tokens than a judge's window has."""
-
-
-class TrainingError(CRMError):
-    """A backbone, or a choice of options, with which no judge can be trained."""
-
-
-class ConfigError(CRMError):
-    """A file of judges that cannot be read; the message names judge and key, never a value."""
-
-
-class CheckpointError(CRMError):
-    """A model that cannot be loaded, or that is none of the kind a judge needs."""
-
-
-class EndpointError(CRMError):
-    """A server that is down, slow, refuses, or answers nonsense."""
-
-
-class MissingPackageError(CRMError):
-    """A judge whose optional package is not installed."""
-
-
-class CriteriaRefusedError(CRMError):
-    """Criteria given to a judge of general preference, which reads none."""
+def one_line(said: BaseException | str) -> str:
+    """Return the first line of a message, short enough for a sentence."""
+    text = f"{type(said).__name__} {said}" if isinstance(said, KeyError) else str(said)
+    lines = (line.strip() for line in text.splitlines())
+    first = next(filter(None, lines), type(said).__name__)
+    return first.rstrip(".:") if len(first) <= _MAX_CHARACTERS else f"{first[:_MAX_CHARACTERS].rstrip()}…"

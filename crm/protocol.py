@@ -16,7 +16,7 @@ Floats = NDArray[np.float32]
 
 
 def probabilities(log_odds: NDArray[Any]) -> Floats:
-    """The logistic function, in single precision."""
+    """Return the logistic function, in single precision."""
     return np.asarray(expit(log_odds), dtype=np.float32)
 
 
@@ -27,6 +27,10 @@ class Pair:
     query: str
     response_a: str
     response_b: str
+
+    def swapped(self) -> Pair:
+        """Return the responses in each other's place."""
+        return Pair(self.query, self.response_b, self.response_a)
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,8 @@ class ScoreBlock:
     """A part of a score matrix: the LLMs ``llms`` on the queries ``queries``.
 
     Attributes:
-        llms: Indices into the contest's LLMs.
-        queries: Indices into the contest's queries.
+        llms: Indices into the benchmark's LLMs.
+        queries: Indices into the benchmark's queries.
         prob: Probability that the LLM's response is preferred to the baseline's,
             ``[len(llms), len(queries)]``; NaN where one of the two is missing.
     """
@@ -66,7 +70,7 @@ class ScoreBlock:
     prob: Floats
 
 
-class Contest(Protocol):
+class JudgedBenchmark(Protocol):
     """L LLMs against one baseline over Q queries: what a judge may ask for to fill a score matrix."""
 
     @property
@@ -78,14 +82,14 @@ class Contest(Protocol):
         """Number of queries, Q."""
 
     def pairs(self, llm: str) -> Sequence[Pair | None]:
-        """The LLM's responses (A) with the baseline's (B), one per query; None where one is missing.
+        """Return the LLM's responses (A) with the baseline's (B), one per query; None where one is missing.
 
         Raises:
-            TextsMissingError: The benchmark was shipped without texts.
+            CRMError: The benchmark was shipped without texts.
         """
 
     def representation(self, name: str) -> Mapping[str, NDArray[Any]]:
-        """The arrays stored under ``name``, leading axes ``[L + 1, Q]``, the baseline in the last row.
+        """Return the arrays stored under ``name``, leading axes ``[L + 1, Q]``, the baseline in the last row.
 
         Raises:
             RepresentationMissingError: Nothing is stored under that name.
@@ -104,7 +108,7 @@ class CRM(Protocol):
     def judge(self, questions: Sequence[Question]) -> list[Verdict]:
         """Judge pairs of texts, one verdict a question in their order."""
 
-    def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
+    def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
         """Fill a score matrix block by block, in an order in which every prefix is a fair sample."""
 
 
@@ -133,16 +137,16 @@ class Explains(Protocol):
     ) -> tuple[float, list[Reason]]:
         """Probability that A is preferred under the criteria, and the reasons, weightiest first.
 
-        The responses are given as stored: the arrays of ``Contest.representation`` at one cell.
+        The responses are given as stored: the arrays of ``JudgedBenchmark.representation`` at one cell.
         """
 
 
 @dataclass(frozen=True)
-class Doubt:
+class CriterionWarning:
     """Why a ranking under some criteria should not be trusted.
 
     Attributes:
-        criterion: The criterion that the judge cannot judge; None where the doubt concerns the whole list.
+        criterion: The criterion that the judge cannot judge; None where the warning concerns the whole list.
         reason: One plain sentence.
     """
 
@@ -151,15 +155,15 @@ class Doubt:
 
 
 @runtime_checkable
-class Doubts(Protocol):
+class ChecksCriteria(Protocol):
     """A judge that knows which criteria it cannot judge."""
 
-    def doubts(self, criteria: CriteriaSet) -> tuple[Doubt, ...]:
-        """What speaks against trusting a ranking under these criteria; empty where nothing does."""
+    def warnings(self, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:
+        """Return what speaks against trusting a ranking under these criteria; empty where nothing does."""
 
 
 @dataclass(frozen=True)
-class Measurement:
+class ResponseMargins:
     """How R responses to each of Q queries stand under K single criteria, in log-odds.
 
     Attributes:
@@ -175,12 +179,12 @@ class Measurement:
 
 
 @runtime_checkable
-class Measures(Protocol):
+class MeasuresResponses(Protocol):
     """A judge that says how each response stands on its own, so that any two can be compared at once."""
 
-    def measure(self, criteria: Sequence[Criterion], contest: Contest) -> Measurement:
-        """The responses of all R LLMs of a contest, the baseline last, under single criteria.
+    def measure(self, criteria: Sequence[Criterion], benchmark: JudgedBenchmark) -> ResponseMargins:
+        """Return the responses of all R LLMs of a benchmark, the baseline last, under single criteria.
 
         Raises:
-            RepresentationMissingError: The contest lacks what the judge reads.
+            RepresentationMissingError: The benchmark lacks what the judge reads.
         """

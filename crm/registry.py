@@ -9,24 +9,23 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from crm.backends import make
+from crm.baselines import CosineCRM, LongerCRM
 from crm.config import JudgeTable, config_file, read_config
-from crm.embedded import VERSIONS, embedded_crm
-from crm.errors import ConfigError, UnknownCRMError
+from crm.embedded.model import embedded_crm
+from crm.errors import ConfigError
 from crm.protocol import CRM
-from crm.reference import CosineCRM, LongerCRM
 
 DEFAULT = "embedded"
 
 
 def _smollm2() -> CRM:
-    from crm.backends.smollm2 import smollm2_judge  # noqa: PLC0415  # loads PyTorch
+    from crm.backends.llm_judge import smollm2_judge  # noqa: PLC0415  # loads PyTorch
 
     return smollm2_judge()
 
 
 _BUILT_IN: dict[str, Callable[[], CRM]] = {
     DEFAULT: embedded_crm,
-    **{f"{DEFAULT}-{version}": partial(embedded_crm, version) for version in VERSIONS[:-1]},
     "longer": LongerCRM,
     "cosine": CosineCRM,
     "smollm2": _smollm2,
@@ -38,7 +37,7 @@ _read: dict[tuple[Path, int, int], dict[str, JudgeTable]] = {}
 
 
 def crm_names() -> tuple[str, ...]:
-    """The names that ``get_crm`` takes, the default first, then the other bundled judges.
+    """Return the names that ``get_crm`` takes, the default first, then the other bundled judges.
 
     Of a file of judges that cannot be read there are none; ``configuration_problem`` says why.
     """
@@ -59,10 +58,10 @@ def configuration_problem() -> str | None:
 
 
 def get_crm(name: str = DEFAULT) -> CRM:
-    """The judge of this name, made at the first call, and anew when its table in the file has changed.
+    """Return the judge of this name, made at the first call and again when its table in the file has changed.
 
     Raises:
-        UnknownCRMError: There is none.
+        ConfigError: There is none.
         ConfigError: The file of judges, or this judge's table, cannot be read.
         CRMError: Its weights or its checkpoint cannot be read, or a package is missing.
     """
@@ -78,12 +77,12 @@ def get_crm(name: str = DEFAULT) -> CRM:
 
 
 def judge_maker(name: str) -> Callable[[], CRM]:
-    """What makes the judge of this name in another process, on a computer with the same files.
+    """Return what makes the judge of this name in another process, on a computer with the same files.
 
     It can be pickled, and holds the judge's table but reads no file of judges.
 
     Raises:
-        UnknownCRMError: There is none.
+        ConfigError: There is none.
         ConfigError: The file of judges cannot be read.
     """
     if name in _BUILT_IN:
@@ -94,12 +93,12 @@ def judge_maker(name: str) -> Callable[[], CRM]:
     return partial(make, tables[name])
 
 
-def _unknown(name: str) -> UnknownCRMError:
-    return UnknownCRMError(f"There is no CRM named {name!r}: choose one of {', '.join(crm_names())}.")
+def _unknown(name: str) -> ConfigError:
+    return ConfigError(f"There is no CRM named {name!r}: choose one of {', '.join(crm_names())}.")
 
 
 def _configured() -> dict[str, JudgeTable]:
-    """The judges of the file, read again when it has changed."""
+    """Return the judges of the file, read again when it has changed."""
     file = config_file()
     if file is None:
         return {}

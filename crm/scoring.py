@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
-from crm.errors import TextsMissingError
-from crm.protocol import CRM, Contest, Pair, Question, ScoreBlock
+from crm.errors import CRMError
+from crm.protocol import CRM, JudgedBenchmark, Pair, Question, ScoreBlock
 
 BATCH = 64
 """Pairs in a block once a judge has warmed up, unless its backend names another number."""
@@ -19,7 +19,7 @@ BATCH = 64
 
 @runtime_checkable
 class HasTopics(Protocol):
-    """A contest that knows the topics of its queries."""
+    """A benchmark that knows the topics of its queries."""
 
     @property
     def topic_index(self) -> NDArray[np.intp]:
@@ -52,7 +52,7 @@ class QuestionBlock:
     questions: tuple[Question, ...]
 
     def answered(self, prob_a: Sequence[float]) -> ScoreBlock:
-        """The block with a probability for every question."""
+        """Return the block with a probability for every question."""
         prob = np.full((self.n_llms, len(self.queries)), np.nan, dtype=np.float32)
         for (row, column), value in zip(self.cells, prob_a, strict=True):
             prob[row, column] = value
@@ -60,22 +60,22 @@ class QuestionBlock:
 
 
 def score_texts(
-    crm: CRM, criteria: CriteriaSet, contest: Contest, *, batch: int = BATCH, seed: int = 0
+    crm: CRM, criteria: CriteriaSet, benchmark: JudgedBenchmark, *, batch: int = BATCH, seed: int = 0
 ) -> Iterator[ScoreBlock]:
     """Fill a score matrix by judging the blocks of ``question_blocks`` one after another.
 
     Raises:
-        TextsMissingError: No LLM has a text to any query that the baseline has one to.
+        CRMError: No LLM has a text to any query that the baseline has one to.
     """
-    for block in question_blocks(criteria, contest, batch=batch, seed=seed):
+    for block in question_blocks(criteria, benchmark, batch=batch, seed=seed):
         verdicts = crm.judge(block.questions) if block.questions else []
         yield block.answered([verdict.prob_a for verdict in verdicts])
 
 
 def question_blocks(
-    criteria: CriteriaSet, contest: Contest, *, batch: int = BATCH, seed: int = 0
+    criteria: CriteriaSet, benchmark: JudgedBenchmark, *, batch: int = BATCH, seed: int = 0
 ) -> Iterator[QuestionBlock]:
-    """Cut a contest into blocks of all LLMs on a few queries; cells without both texts are NaN in the end.
+    """Cut a benchmark into blocks of all LLMs on a few queries; cells without both texts are NaN in the end.
 
     After any number of blocks all LLMs stand compared on the same queries, drawn by ``query_order``. The
     first block holds one query and each next one twice the pairs of the last, up to ``batch``: a slow
@@ -83,20 +83,20 @@ def question_blocks(
 
     Args:
         criteria: What to judge by.
-        contest: The responses.
+        benchmark: The responses.
         batch: Pairs that the judge is best asked about at once; a block has at least one query.
         seed: Of the order of the queries.
 
     Raises:
-        TextsMissingError: No LLM has a text to any query that the baseline has one to.
+        CRMError: No LLM has a text to any query that the baseline has one to.
     """
-    pairs = [contest.pairs(llm) for llm in contest.llms]
+    pairs = [benchmark.pairs(llm) for llm in benchmark.llms]
     given = np.array([[pair is not None for pair in row] for row in pairs], dtype=np.bool_)
     if not given.any():
-        raise TextsMissingError(
+        raise CRMError(
             "There is no query to which both an LLM and the baseline have a text: import the texts first."
         )
-    for queries in _blocks(query_order(contest, seed), given.sum(axis=0), batch):
+    for queries in _blocks(query_order(benchmark, seed), given.sum(axis=0), batch):
         cells = tuple(
             (row, column)
             for row in range(len(pairs))
@@ -112,15 +112,15 @@ def _pair(pair: Pair | None) -> Pair:
     return pair
 
 
-def query_order(contest: Contest, seed: int = 0) -> NDArray[np.intp]:
-    """The contest's queries in random order ``[Q]``, every topic spread evenly over it.
+def query_order(benchmark: JudgedBenchmark, seed: int = 0) -> NDArray[np.intp]:
+    """Return the benchmark's queries in random order ``[Q]``, every topic spread evenly over it.
 
     The k-th of a topic's n queries comes (k + u) / n of the way through, u uniform in [0, 1): any prefix
     holds about the same share of every topic (systematic sampling, Cochran 1977, chapter 8).
     """
     rng = np.random.default_rng(seed)
-    n_queries = contest.n_queries
-    topics = contest.topic_index if isinstance(contest, HasTopics) else np.zeros(n_queries, dtype=np.intp)
+    n_queries = benchmark.n_queries
+    topics = benchmark.topic_index if isinstance(benchmark, HasTopics) else np.zeros(n_queries, dtype=np.intp)
     shuffled = rng.permutation(n_queries)
     place = np.empty(n_queries)
     for topic in np.unique(topics):

@@ -16,7 +16,7 @@ _FORMAT = 1
 
 
 def version_of(*parts: Any) -> str:
-    """A short digest of everything that a verdict depends on; the parts are what JSON can hold."""
+    """Return a short digest of everything that a verdict depends on; the parts are what JSON can hold."""
     canonical = json.dumps([_FORMAT, *parts], sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:_LENGTH]
 
@@ -31,7 +31,7 @@ def model_identity(model: str) -> str:
 
 
 def file_identity(file: str) -> str:
-    """What tells a file's content from another's."""
+    """Return what tells a file's content from another's."""
     status = Path(file).stat()
     return _digest(file, status.st_size, status.st_mtime_ns)
 

@@ -4,155 +4,18 @@ Open a `Database`, take a session from it, and hand that to the functions of `db
 and come out as `dict[str, numpy.ndarray]`, criteria as JSON; what they mean is the business of `leaderboard`
 and `crm`.
 
-- `store`: `Database`, opened and filled; `engine`, `lock` and `migrate` are the steps of opening
+- `database`: `Database`, opened, migrated and filled; the engine and the locks on it
 - `repositories`: every query, one subject a module
-- `records`, `topic_records`: the frozen dataclasses that go in and come out
+- `records`, `source_records`: the frozen dataclasses that go in and come out
+- `models`: the tables, which no other package sees
 - `bundle`: the one-file form of a benchmark
-- `payload`: named arrays to bytes and back
-- `text`: the stored form and the SHA-256 of texts
-- `errors`: the named errors, all of them `DatabaseError`
+- `serialization`: the forms in which texts and arrays are stored
+- `errors`: `DatabaseError` and the few errors of it that callers tell apart
+
+Migrations, by which databases of earlier versions get the tables, are in `db/migrations`.
 """
 
-from db.bundle import (
-    Bundle,
-    BundledScores,
-    bundle_digest,
-    bundle_slug,
-    check_bundle,
-    read_bundle,
-    write_bundle,
-)
-from db.engine import database_url
-from db.errors import (
-    BenchmarkChangedError,
-    BenchmarkExistsError,
-    BenchmarkNotFoundError,
-    BundleError,
-    DatabaseBusyError,
-    DatabaseError,
-    DatabaseUnavailableError,
-    FrozenBenchmarkError,
-    JobRunningError,
-    LLMNotFoundError,
-    NoTopicsError,
-    PayloadError,
-    PoolNotFoundError,
-    PreferenceNotFoundError,
-    PreferenceSetNotFoundError,
-    QueryNotFoundError,
-    ScoresMissingError,
-)
-from db.payload import pack, unpack
-from db.records import (
-    BenchmarkInfo,
-    BenchmarkRecord,
-    BenchmarkSummary,
-    CategoryRecord,
-    CategoryTree,
-    CollectedRecord,
-    CollectedStatus,
-    CollectionState,
-    CollectionTotals,
-    ExtractedRecord,
-    ExtractionState,
-    ExtractionStatus,
-    ExtractionTotals,
-    FirstTurn,
-    LLMRecord,
-    Message,
-    PreferenceCounts,
-    PreferenceRecord,
-    PreferenceSetInfo,
-    PreferenceSetRecord,
-    ProfileRecord,
-    QueryRecord,
-    QuerySource,
-    ScoreKey,
-    ScoreRow,
-    SideKey,
-    StepCount,
-    StoredScores,
-    TopicRecord,
-    Winner,
-    WinRateRecord,
-)
-from db.store import Database
-from db.text import storable_text, text_sha256
-from db.topic_records import (
-    CurationRecord,
-    FoundTopic,
-    PoolQueryRecord,
-    PoolRecord,
-    SampleRecord,
-    TopicMapRecord,
-)
+from db.database import Database
+from db.errors import DatabaseError
 
-__all__ = [
-    "BenchmarkChangedError",
-    "BenchmarkExistsError",
-    "BenchmarkInfo",
-    "BenchmarkNotFoundError",
-    "BenchmarkRecord",
-    "BenchmarkSummary",
-    "Bundle",
-    "BundleError",
-    "BundledScores",
-    "CategoryRecord",
-    "CategoryTree",
-    "CollectedRecord",
-    "CollectedStatus",
-    "CollectionState",
-    "CollectionTotals",
-    "CurationRecord",
-    "Database",
-    "DatabaseBusyError",
-    "DatabaseError",
-    "DatabaseUnavailableError",
-    "ExtractedRecord",
-    "ExtractionState",
-    "ExtractionStatus",
-    "ExtractionTotals",
-    "FirstTurn",
-    "FoundTopic",
-    "FrozenBenchmarkError",
-    "JobRunningError",
-    "LLMNotFoundError",
-    "LLMRecord",
-    "Message",
-    "NoTopicsError",
-    "PayloadError",
-    "PoolNotFoundError",
-    "PoolQueryRecord",
-    "PoolRecord",
-    "PreferenceCounts",
-    "PreferenceNotFoundError",
-    "PreferenceRecord",
-    "PreferenceSetInfo",
-    "PreferenceSetNotFoundError",
-    "PreferenceSetRecord",
-    "ProfileRecord",
-    "QueryNotFoundError",
-    "QueryRecord",
-    "QuerySource",
-    "SampleRecord",
-    "ScoreKey",
-    "ScoreRow",
-    "ScoresMissingError",
-    "SideKey",
-    "StepCount",
-    "StoredScores",
-    "TopicMapRecord",
-    "TopicRecord",
-    "WinRateRecord",
-    "Winner",
-    "bundle_digest",
-    "bundle_slug",
-    "check_bundle",
-    "database_url",
-    "pack",
-    "read_bundle",
-    "storable_text",
-    "text_sha256",
-    "unpack",
-    "write_bundle",
-]
+__all__ = ["Database", "DatabaseError"]

@@ -29,14 +29,14 @@ class UTCDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Returns the stored moment as an aware datetime in UTC."""
+        """Return the stored moment as an aware datetime in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 def now() -> datetime:
-    """Returns the present moment in UTC."""
+    """Return the present moment in UTC."""
     return datetime.now(UTC)
 
 
@@ -158,22 +158,14 @@ class Response(Base):
     text: Mapped[str]
 
 
-class CollectedResponse(Base):
-    """How a response was collected, or failed to be: beside `Response`, which holds the text if there is one.
+class LLMAnswerColumns:
+    """How an LLM was asked and what it cost; see `db.source_records.LLMAnswer`.
 
-    `status` is a `db.records.CollectedStatus`. `settings_digest` tells the settings it was asked with from
-    others. `cost` is money at the prices configured then, `seconds` what the last attempt took. Tokens are
-    NULL where the LLM's server does not count them.
+    `status` is a `db.source_records.AnswerStatus`; `settings_digest` tells the settings and the prompt from
+    others.
     """
 
-    __tablename__ = "collected_response"
-    __table_args__ = (UniqueConstraint("query_id", "llm_id"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    query_id: Mapped[int] = mapped_column(ForeignKey("query.id", ondelete="CASCADE"))
-    llm_id: Mapped[int] = mapped_column(ForeignKey("llm.id", ondelete="CASCADE"), index=True)
     status: Mapped[str]
-    reasoning: Mapped[str | None]
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
     cost: Mapped[float]
@@ -182,6 +174,18 @@ class CollectedResponse(Base):
     error: Mapped[str | None]
     settings_digest: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class CollectedResponse(LLMAnswerColumns, Base):
+    """How a response was collected, or failed to be; its text, if there is one, is in `Response`."""
+
+    __tablename__ = "collected_response"
+    __table_args__ = (UniqueConstraint("query_id", "llm_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    query_id: Mapped[int] = mapped_column(ForeignKey("query.id", ondelete="CASCADE"))
+    llm_id: Mapped[int] = mapped_column(ForeignKey("llm.id", ondelete="CASCADE"), index=True)
+    reasoning: Mapped[str | None]
 
 
 class Representation(Base):
@@ -326,11 +330,11 @@ class Preference(Base):
     tags: Mapped[dict[str, Any]] = mapped_column(JSON)
 
 
-class ExtractedCriteria(Base):
+class ExtractedCriteria(LLMAnswerColumns, Base):
     """The criteria of a person who prefers one side (a or b) of a preference, as an LLM wrote them.
 
     `criteria` is a list of texts, NULL where there is none; `first_shown` (a or b) is the side whose answers
-    the LLM read first, `llm` its name, and `settings_digest` tells its settings and prompt from others.
+    the LLM read first, `llm` its name.
     """
 
     __tablename__ = "extracted_criteria"
@@ -339,18 +343,9 @@ class ExtractedCriteria(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     preference_id: Mapped[int] = mapped_column(ForeignKey("preference.id", ondelete="CASCADE"))
     side: Mapped[str] = mapped_column(String(1))
-    status: Mapped[str]
     criteria: Mapped[list[Any] | None] = mapped_column(JSON(none_as_null=True))
     first_shown: Mapped[str] = mapped_column(String(1))
     llm: Mapped[str]
-    prompt_tokens: Mapped[int | None]
-    completion_tokens: Mapped[int | None]
-    cost: Mapped[float]
-    seconds: Mapped[float]
-    attempts: Mapped[int]
-    error: Mapped[str | None]
-    settings_digest: Mapped[str]
-    created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class CriterionThemeSet(Base):

@@ -1,15 +1,31 @@
-"""Frozen records that go into and come out of the repositories; never database rows."""
+"""Frozen records of benchmarks and their scores, which go into and come out of the repositories.
+
+Those of what benchmarks are made from are in `db.source_records`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRef:
+    """The id of a row beside the slug it was found by."""
+
+    id: int
+    slug: str
+
+
+class BenchmarkRef(StoredRef):
+    """A stored benchmark as `find_benchmark` found it; it holds for the session it was found in."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +67,8 @@ class LLMRecord:
 class QuerySource:
     """A query as importers and bundles give it.
 
-    `external_id` is unique within the benchmark, `sha256` is `db.text.text_sha256` of the text, and `text` is
-    None where the text itself may not be shipped.
+    `external_id` is unique within the benchmark, `sha256` is `db.serialization.text_sha256` of the text, and
+    `text` is None where the text itself may not be shipped.
     """
 
     external_id: str
@@ -125,61 +141,6 @@ class BenchmarkRecord:
     updated_at: datetime
 
 
-class CollectedStatus(StrEnum):
-    """How the collection of one response ended.
-
-    A refused response is one that the LLM or a filter of its server declined to give; a truncated one ran
-    into the limit of tokens. Both are answers and keep their text; a failed one is asked for again.
-    """
-
-    OK = "ok"
-    REFUSED = "refused"
-    TRUNCATED = "truncated"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class CollectedRecord:
-    """One response as it was collected, or why it could not be.
-
-    `text` is None where there is none to show: of a failed response, and of an answer that is reasoning alone
-    or was withheld. `reasoning` is what the LLM wrote for itself before. Tokens are None where unknown,
-    `cost` is money at the configured prices over all `attempts`, `seconds` what the last attempt took,
-    `error` one sentence on a failure. `settings_digest` tells the settings it was asked with from others.
-    """
-
-    status: CollectedStatus
-    settings_digest: str
-    text: str | None = None
-    reasoning: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost: float = 0.0
-    seconds: float = 0.0
-    attempts: int = 1
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionState:
-    """What is stored of one LLM's answer to one query; `status` is None if it was imported or is missing."""
-
-    external_id: str
-    has_response: bool
-    status: CollectedStatus | None
-    settings_digest: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionTotals:
-    """Sums over all of an LLM's collected responses in a benchmark."""
-
-    n_by_status: Mapping[CollectedStatus, int]
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float
-
-
 @dataclass(frozen=True, slots=True)
 class ScoreKey:
     """What a score matrix was computed with: a CRM of one version and a criteria set (SHA-256, hex)."""
@@ -202,7 +163,7 @@ class ScoreRow:
     judged: NDArray[np.bool_]
 
     def onto(self, earlier: ScoreRow) -> ScoreRow:
-        """Returns the earlier row with what is judged here in place of its own."""
+        """Return the earlier row with what is judged here in place of its own."""
         return ScoreRow(
             np.where(self.judged, self.prob, earlier.prob).astype(np.float32), self.judged | earlier.judged
         )
@@ -237,39 +198,6 @@ class StoredScores:
     criteria: tuple[object, ...]
 
 
-class Winner(StrEnum):
-    """Which of two conversations a person preferred."""
-
-    A = "a"
-    B = "b"
-    TIE = "tie"
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation; `role` is that of chat endpoints: system, user or assistant."""
-
-    role: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class PreferenceRecord:
-    """Two whole conversations with the same user turns, and which of them the user preferred.
-
-    `tags` say what the query asks for (creativity, technical_accuracy, …) and what is odd about the row.
-    """
-
-    external_id: str
-    conversation_a: tuple[Message, ...]
-    conversation_b: tuple[Message, ...]
-    llm_a: str
-    llm_b: str
-    winner: Winner
-    language: str
-    tags: Mapping[str, bool]
-
-
 @dataclass(frozen=True, slots=True)
 class StepCount:
     """How many rows were left after one step of a filter."""
@@ -279,117 +207,24 @@ class StepCount:
 
 
 @dataclass(frozen=True, slots=True)
-class PreferenceSetInfo:
-    """Where a set of preferences comes from.
-
-    `digest` is the SHA-256 (hex) of the files read, `filter` the settings of the filter as JSON, and `steps`
-    the rows left after each of its steps, the first being all rows and the last those of the set.
-    """
-
-    slug: str
-    title: str
-    source: str
-    digest: str
-    filter: Mapping[str, object]
-    steps: tuple[StepCount, ...]
-
-    @property
-    def n_preferences(self) -> int:
-        """How many preferences the set has once it is stored whole."""
-        return self.steps[-1].kept
-
-
-@dataclass(frozen=True, slots=True)
-class PreferenceSetRecord:
-    """A stored set; `n_stored` of its preferences are there, fewer than all if its import was interrupted."""
-
-    info: PreferenceSetInfo
-    n_stored: int
-    created_at: datetime
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all of its preferences are stored."""
-        return self.n_stored == self.info.n_preferences
-
-
-@dataclass(frozen=True, slots=True)
-class PreferenceCounts:
-    """How many preferences a set has of each winner and language, and with each LLM on either side."""
-
-    winners: Mapping[Winner, int]
-    languages: Mapping[str, int]
-    llms: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class FirstTurn:
-    """A text with which users began: the first preference it occurs in, and in how many it does."""
-
-    text: str
-    external_id: str
-    n_preferences: int
-
-
-class ExtractionStatus(StrEnum):
-    """How the extraction of one list of criteria ended; a failed one is asked for again."""
-
-    OK = "ok"
-    REFUSED = "refused"
-    FAILED = "failed"
-
-
-class SideKey(NamedTuple):
-    """One side of a stored preference: the one whose winning criteria are extracted for; A or B."""
-
-    external_id: str
-    side: Winner
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractedRecord:
-    """The criteria of a person who prefers one side of a preference, or why there are none.
-
-    `criteria` is empty unless the status is OK. `first_shown` is the side whose answers the LLM read first.
-    Tokens, cost and attempts are of all requests, repeated ones included; `seconds` is what the last one
-    took, `error` one sentence on a failure. `settings_digest` tells the settings it was asked with from
-    others.
-    """
-
-    status: ExtractionStatus
-    first_shown: Winner
-    llm: str
-    settings_digest: str
-    criteria: tuple[str, ...] = ()
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost: float = 0.0
-    seconds: float = 0.0
-    attempts: int = 1
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractionState:
-    """Which settings a stored extraction was made with, and how it ended."""
-
-    status: ExtractionStatus
-    settings_digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractionTotals:
-    """Sums over all that was extracted from a set of preferences."""
-
-    n_by_status: Mapping[ExtractionStatus, int]
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float
-
-
-@dataclass(frozen=True, slots=True)
 class ProfileRecord:
     """A stored profile, as JSON, and when it was last changed (UTC)."""
 
     payload: Mapping[str, Any]
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRecord:
+    """How a frozen benchmark was sampled: version `version` of `family`.
+
+    `digest` is the SHA-256 (hex) of its queries and topics, `settings` what it was drawn with (JSON), and
+    `counts` the queries left after each step.
+    """
+
+    family: str
+    version: int
+    digest: str
+    settings: Mapping[str, Any]
+    counts: tuple[StepCount, ...]
+    created_at: datetime | None = None

@@ -12,33 +12,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crm.command_line import run
+from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
 from crm.errors import CRMError
 from db import DatabaseError
-from db.repositories.scores import list_scores
-from db.repositories.win_rates import get_win_rates
-from leaderboard.control import Control
-from leaderboard.errors import LeaderboardError, NothingToRankError
-from leaderboard.export import (
-    correlations_json,
-    ranking_csv,
-    ranking_json,
-    read_ranking_csv,
-    win_rates_csv,
-)
-from leaderboard.interests import read_interests
-from leaderboard.judging.progress_line import progress_line
-from leaderboard.personal.history_command import criteria_from
+from db.repositories.benchmarks import find_benchmark
+from db.repositories.scores import get_win_rates, list_scores
+from leaderboard.elicitation.command import criteria_from
+from leaderboard.errors import LeaderboardError
+from leaderboard.export import correlations_json, ranking_csv, ranking_json, read_ranking_csv, win_rates_csv
 from leaderboard.result import Leaderboard
+from leaderboard.scoring_jobs.progress import progress_line
+from leaderboard.sentences import interpret, warning_sentence
 from leaderboard.service import Service
+from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.correlation import Correlations, correlate
-from leaderboard.statistics.interval import UNRANKED
-from leaderboard.topic_weight import read_topic_weights
-from leaderboard.view import DEFAULT_BENCHMARK, DEFAULT_CRM, View
-from leaderboard.wording.doubts import doubt_sentence
-from leaderboard.wording.interpretation import interpret
-from leaderboard.yours.profile import read_profile
+from leaderboard.statistics.style_control import Control
+from leaderboard.user_data.profiles import read_profile
+from leaderboard.view import DEFAULT_BENCHMARK, DEFAULT_CRM, View, read_interests, read_topic_weights
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Rank LLMs for one person.")
 
@@ -105,9 +96,9 @@ def rank(
     with progress_line(view.crm) as tell:
         # Only the table shows what has changed against ∅, which costs as much as the criteria.
         service.judge(view, tell, compare=format is RankFormat.TABLE)
-    leaderboard = service.leaderboard(view, watcher=None)
-    doubts, removed = map(doubt_sentence, leaderboard.doubts), " ".join(leaderboard.removed)
-    for note in filter(None, (*doubts, leaderboard.weighted, leaderboard.narrow, removed)):
+    leaderboard = service.leaderboard(view, subscriber=None)
+    warnings, removed = map(warning_sentence, leaderboard.warnings), " ".join(leaderboard.removed)
+    for note in filter(None, (*warnings, leaderboard.weighted, leaderboard.narrow, removed)):
         typer.echo(f"note: {note}", err=True)
     columns = leaderboard.shown_categories
     if format is RankFormat.CSV:
@@ -130,14 +121,15 @@ def win_rates_command(
     service = Service.open()
     n_rows = 0
     with service.database.session() as session:
-        for stored in list_scores(session, benchmark):
-            rates = get_win_rates(session, benchmark, stored.key)
+        found = find_benchmark(session, benchmark)
+        for stored in list_scores(session, found):
+            rates = get_win_rates(session, found, stored.key)
             if rates and (not crm or stored.key.crm in crm):
                 typer.echo(win_rates_csv(stored, rates, header=n_rows == 0), nl=False)
                 n_rows += len(rates)
     if not n_rows:
         command = f"python -m precompute score --benchmark {benchmark} --crm {(crm or [DEFAULT_CRM])[0]}"
-        raise NothingToRankError(f"No such win rates of {benchmark!r} are stored: run “{command}”.")
+        raise LeaderboardError(f"No such win rates of {benchmark!r} are stored: run “{command}”.")
 
 
 @app.command("correlate")
@@ -158,7 +150,7 @@ app.command("criteria-from")(criteria_from)
 
 
 def _view_of_profile(file: Path, asked: View, context: typer.Context) -> View:
-    """The profile's view, but for what the command line asks for."""
+    """Return the profile's view, but for what the command line asks for."""
     chosen = {
         field.name: getattr(asked, field.name)
         for field in fields(View)
@@ -215,7 +207,7 @@ def _print_correlations(correlations: Correlations) -> None:
 
 def main() -> None:
     """Run the command line."""
-    run(app, LeaderboardError, CRMError, DatabaseError)
+    run_cli(app, LeaderboardError, CRMError, DatabaseError)
 
 
 if __name__ == "__main__":

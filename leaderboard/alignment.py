@@ -18,7 +18,7 @@ from leaderboard.service import Scored, Service
 from leaderboard.view import View
 
 BEST_GRADE = 5.0
-MOST_CRITERIA = 20
+MAX_CRITERIA = 20
 """So many are graded; each costs a score matrix."""
 
 
@@ -52,7 +52,7 @@ def alignment(service: Service, view: View) -> Alignment | None:
     Raises:
         LeaderboardError, CRMError, DatabaseError: As ``Service.leaderboard``.
     """
-    criteria = tuple(view.criteria)[:MOST_CRITERIA]
+    criteria = tuple(view.criteria)[:MAX_CRITERIA]
     if not criteria:
         return None
     scored = service.scored(replace(view, criteria=CriteriaSet(criteria[:1])))
@@ -60,7 +60,7 @@ def alignment(service: Service, view: View) -> Alignment | None:
         return None
     rest = (service.scored(replace(view, criteria=CriteriaSet((one,)))) for one in criteria[1:])
     grades = np.stack([mean_grades(one) for one in (scored, *rest)], axis=1)
-    return Alignment(scored.request.contest.llms, criteria, grades, pref_align(grades, criteria))
+    return Alignment(scored.request.benchmark.llms, criteria, grades, pref_align(grades, criteria))
 
 
 def mean_grades(scored: Scored) -> NDArray[np.float64]:

@@ -11,17 +11,16 @@ from urllib.parse import parse_qs, urlencode
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.control import Control
 from leaderboard.result import Leaderboard
-from leaderboard.statistics.correlation import Ranks
-from leaderboard.statistics.permutation import Measure, likeness, p_value
+from leaderboard.sentences import CONTROL_NAMES
+from leaderboard.statistics.correlation import Measure, Ranks, p_value, rank_agreement
+from leaderboard.statistics.style_control import Control
 from leaderboard.view import DEFAULT_CRM, View
-from leaderboard.wording.removed import NAMES
 
-MOST_VIEWS = 8
+MAX_VIEWS = 8
 LETTERS = "ABCDEFGH"
 CROWD = "∅, the crowd"
-_FEWEST_LLMS = 2
+_MIN_LLMS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class SideBySide:
     titles: Mapping[str, str]
 
     def n_common(self, predicted: int, reference: int) -> int:
-        """How many LLMs both of two columns rank."""
+        """Return how many LLMs both of two columns rank."""
         return int(self._common(predicted, reference).sum())
 
     def likeness(self, measure: Measure) -> NDArray[np.float64]:
@@ -69,7 +68,7 @@ class SideBySide:
 
         NaN where two views share fewer than two LLMs.
         """
-        return self._of_pairs(lambda first, second: likeness(measure, first, second))
+        return self._of_pairs(lambda first, second: rank_agreement(measure, first, second))
 
     def p_values(self, measure: Measure) -> NDArray[np.float64]:
         """[V, V], how often chance makes two rankings at least so alike; NaN likewise."""
@@ -87,7 +86,7 @@ class SideBySide:
         found = np.full((n, n), np.nan)
         for predicted, reference in product(range(n), repeat=2):
             common = self._common(predicted, reference)
-            if common.sum() >= _FEWEST_LLMS:
+            if common.sum() >= _MIN_LLMS:
                 found[predicted, reference] = compare(
                     self.ranks[common, predicted], self.ranks[common, reference]
                 )
@@ -105,7 +104,7 @@ def side_by_side(columns: Sequence[Column]) -> SideBySide:
 
 
 def in_words(view: View, benchmark_title: str) -> str:
-    """What a view is: its criteria, topics and benchmark, then whatever is not the default."""
+    """Return what a view is: its criteria, topics and benchmark, then whatever is not the default."""
     parts = [str(view.criteria) if view.criteria else CROWD]
     parts.append(", ".join(view.topics) or "all topics")
     if view.topic_weights:
@@ -118,17 +117,17 @@ def in_words(view: View, benchmark_title: str) -> str:
     if view.soft:
         parts.append("soft scores")
     if view.control is not Control.NONE:
-        parts.append(f"{NAMES[view.control].lower()} removed")
+        parts.append(f"{CONTROL_NAMES[view.control].lower()} removed")
     return " · ".join(parts)
 
 
 def written(view: View) -> str:
-    """A view as one parameter of a link; ``read`` reads it back."""
+    """Return a view as one parameter of a link; ``read`` reads it back."""
     return urlencode(view.to_query())
 
 
 def read(text: str) -> View:
-    """The view that ``written`` wrote.
+    """Return the view that ``written`` wrote.
 
     Raises:
         CriterionError, LeaderboardError: as ``View.from_query``.

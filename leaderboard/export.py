@@ -1,9 +1,6 @@
-"""Rankings as CSV and JSON, and CSV back to ranks.
+"""Rankings and comparisons as CSV and JSON, and CSV back to ranks; safe to open in a spreadsheet."""
 
-Win rates are written as fractions in [0, 1] with four decimals, in CSV and JSON alike: a hundredth of a
-percentage point is finer than any interval here. What is unknown is an empty cell or null, and so is the rank
-of an unranked LLM.
-"""
+from __future__ import annotations
 
 import csv
 import io
@@ -11,13 +8,16 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 
 from crm.criteria import CriteriaSet
-from db import StoredScores, WinRateRecord
-from leaderboard.errors import RankingFileError, UnknownCategoryError
-from leaderboard.statistics.correlation import Correlations
-from leaderboard.statistics.interval import UNRANKED
+from db.records import StoredScores, WinRateRecord
+from leaderboard.compare import SideBySide
+from leaderboard.errors import LeaderboardError
+from leaderboard.statistics.bootstrap import UNRANKED
+from leaderboard.statistics.columns import STATISTIC_COLUMNS
+from leaderboard.statistics.correlation import Correlations, Measure
 from leaderboard.statistics.ranking import Ranking
 
 WIN_RATE_COLUMNS = (
@@ -34,13 +34,13 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def ranking_csv(ranking: Ranking, categories: Sequence[str] = (), *, note: str = "") -> str:
-    """The ranking as CSV: ``COLUMNS``, then one column of win rates for each of ``categories``.
+    """Return the ranking as CSV: ``COLUMNS``, then one column of win rates for each of ``categories``.
 
     A note, if there is any, stands in every row of a last column ``note``, so that no row is read without it.
     Names that a spreadsheet would run as a formula get an apostrophe in front; ``read_ranking_csv`` drops it.
 
     Raises:
-        UnknownCategoryError: if the ranking has no such category.
+        LeaderboardError: if the ranking has no such category.
     """
     columns = [_column(ranking, name) for name in categories]
     notes = [text_cell(note)] if note else []
@@ -63,14 +63,14 @@ def ranking_csv(ranking: Ranking, categories: Sequence[str] = (), *, note: str =
 
 
 def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
-    """The ranking as a JSON list of objects, best first.
+    """Return the ranking as a JSON list of objects, best first.
 
-    Each has the keys of ``COLUMNS``, ``n_effective``, ``rank_low`` and ``rank_high``, and under
+    Each has the keys of ``COLUMNS`` and ``STATISTIC_COLUMNS``, ``rank_low`` and ``rank_high``, and under
     ``categories`` the win rate within each of ``categories``; where something is controlled for, also
     ``plain_win_rate``, that without.
 
     Raises:
-        UnknownCategoryError: if the ranking has no such category.
+        LeaderboardError: if the ranking has no such category.
     """
     columns = {name: _column(ranking, name) for name in categories}
     rows = [
@@ -81,7 +81,10 @@ def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
             "ci_low": _rounded_or_none(ranking.ci_low[row]),
             "ci_high": _rounded_or_none(ranking.ci_high[row]),
             "n_queries": int(ranking.n_queries[row]),
-            "n_effective": round(float(ranking.n_effective[row]), 1),
+            **{
+                column.key: _rounded_or_none(ranking.columns[column.key][row], column.decimals)
+                for column in STATISTIC_COLUMNS
+            },
             "rank_low": _rank_or_none(ranking.rank_low[row]),
             "rank_high": _rank_or_none(ranking.rank_high[row]),
             "categories": {
@@ -96,7 +99,7 @@ def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
 
 
 def win_rates_csv(stored: StoredScores, rates: Sequence[WinRateRecord], *, header: bool = True) -> str:
-    """The win rates under one CRM and criteria set as CSV with the columns ``WIN_RATE_COLUMNS``.
+    """Return the win rates under one CRM and criteria set as CSV with the columns ``WIN_RATE_COLUMNS``.
 
     The cell of the category is empty where all queries count, that of the criteria ∅ where there are none.
     """
@@ -111,7 +114,7 @@ def win_rates_csv(stored: StoredScores, rates: Sequence[WinRateRecord], *, heade
 
 
 def correlations_json(correlations: Correlations) -> str:
-    """The correlations as a JSON object with their full precision."""
+    """Return the correlations as a JSON object with their full precision."""
     return json.dumps(asdict(correlations), indent=2)
 
 
@@ -122,14 +125,14 @@ def read_ranking_csv(source: Path | str) -> dict[str, float]:
     row with an empty rank is an LLM without responses and is left out.
 
     Raises:
-        RankingFileError: if the source cannot be read, a column is missing, a row is malformed, an LLM occurs
+        LeaderboardError: if the source cannot be read, a column is missing, a row is malformed, an LLM occurs
             twice, or no LLM has a rank. Rows are counted as lines of a spreadsheet: the header is row 1.
     """
     rows = _rows(source)
     header = [name.strip() for name in rows[0]] if rows else []
     for name in ("rank", "llm"):
         if name not in header:
-            raise RankingFileError(f"Row 1 has no column “{name}”: a ranking needs the columns rank and llm.")
+            raise LeaderboardError(f"Row 1 has no column “{name}”: a ranking needs the columns rank and llm.")
     rank_column, llm_column = header.index("rank"), header.index("llm")
     ranks: dict[str, float] = {}
     seen: set[str] = set()
@@ -137,60 +140,60 @@ def read_ranking_csv(source: Path | str) -> dict[str, float]:
         if not row:
             continue
         if len(row) <= max(rank_column, llm_column):
-            raise RankingFileError(f"Row {number} ends before its rank or llm: fill in both.")
+            raise LeaderboardError(f"Row {number} ends before its rank or llm: fill in both.")
         llm = _from_text_cell(row[llm_column])
         if not llm:
-            raise RankingFileError(f"Row {number} names no LLM: fill in the column llm.")
+            raise LeaderboardError(f"Row {number} names no LLM: fill in the column llm.")
         if llm in seen:
-            raise RankingFileError(f"Row {number} lists “{llm}” a second time: keep one row for each LLM.")
+            raise LeaderboardError(f"Row {number} lists “{llm}” a second time: keep one row for each LLM.")
         seen.add(llm)
         if row[rank_column].strip():
             ranks[llm] = _as_rank(row[rank_column], number)
     if not ranks:
-        raise RankingFileError("The ranking has no row with a rank: give at least one LLM its rank.")
+        raise LeaderboardError("The ranking has no row with a rank: give at least one LLM its rank.")
     return ranks
 
 
 def _rows(source: Path | str) -> list[list[str]]:
-    """All rows of a CSV file or text; a byte order mark, which spreadsheets write, is dropped."""
+    """Return all rows of a CSV file or text; a byte order mark, which spreadsheets write, is dropped."""
     try:
         text = source.read_bytes().decode("utf-8") if isinstance(source, Path) else source
         return list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True))
     except OSError as error:
-        raise RankingFileError(f"{source} cannot be read ({error.strerror}): check the path.") from error
+        raise LeaderboardError(f"{source} cannot be read ({error.strerror}): check the path.") from error
     except UnicodeDecodeError as error:
-        raise RankingFileError(f"{source} is not UTF-8 text: save it as CSV in UTF-8.") from error
+        raise LeaderboardError(f"{source} is not UTF-8 text: save it as CSV in UTF-8.") from error
     except csv.Error as error:
-        raise RankingFileError(f"The ranking is not valid CSV ({error}): save it as CSV again.") from error
+        raise LeaderboardError(f"The ranking is not valid CSV ({error}): save it as CSV again.") from error
 
 
 def _as_rank(cell: str, row: int) -> float:
-    """The rank in a cell, or an error that names the row."""
+    """Return the rank in a cell, or an error that names the row."""
     try:
         rank = float(cell)
     except ValueError:
         rank = math.nan
     if not (math.isfinite(rank) and rank >= 1):
-        raise RankingFileError(f"Row {row} has the rank “{cell.strip()}”: a rank is a number from 1 up.")
+        raise LeaderboardError(f"Row {row} has the rank “{cell.strip()}”: a rank is a number from 1 up.")
     return rank
 
 
 def _without_control(ranking: Ranking, row: int) -> dict[str, float | None]:
-    """The win rate without the control of a row; nothing where there is no control."""
+    """Return the win rate without the control of a row; nothing where there is no control."""
     removed = ranking.removed
     return {} if removed is None else {"plain_win_rate": _rounded_or_none(removed.plain_win_rate[row])}
 
 
 def _column(ranking: Ranking, category: str) -> int:
-    """Where a category stands in ``category_win_rate``."""
+    """Return where a category stands in ``category_win_rate``."""
     if category not in ranking.category_names:
         known = ", ".join(ranking.category_names) or "none"
-        raise UnknownCategoryError(f"There is no category “{category}”: choose among {known}.")
+        raise LeaderboardError(f"There is no category “{category}”: choose among {known}.")
     return ranking.category_names.index(category)
 
 
 def csv_line(cells: Sequence[str]) -> str:
-    """One line of CSV; written with CR LF, without which Python leaves a carriage return unquoted."""
+    """Return one line of CSV; written with CR LF, without which Python leaves a carriage return unquoted."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\r\n").writerow(cells)
     return line.getvalue().removesuffix("\r\n") + "\n"
@@ -202,21 +205,58 @@ def text_cell(text: str) -> str:
 
 
 def _from_text_cell(cell: str) -> str:
-    """The text that ``text_cell`` made the cell from."""
+    """Return the text that ``text_cell`` made the cell from."""
     escaped = cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA_STARTS)
     return cell[1:] if escaped else cell
 
 
 def number_cell(value: float) -> str:
-    """A fraction with four decimals; empty where unknown."""
+    """Return a fraction with four decimals; empty where unknown."""
     return "" if math.isnan(value) else f"{value:.{DECIMALS}f}"
 
 
-def _rounded_or_none(value: float) -> float | None:
-    """A fraction to four decimals; None where unknown."""
-    return None if math.isnan(value) else round(float(value), DECIMALS)
+def _rounded_or_none(value: float, decimals: int = DECIMALS) -> float | None:
+    """Return a rounded number; None where unknown."""
+    return None if math.isnan(value) else round(float(value), decimals)
 
 
 def _rank_or_none(rank: int) -> int | None:
-    """A rank; None for an unranked LLM."""
+    """Return a rank; None for an unranked LLM."""
     return None if rank == UNRANKED else int(rank)
+
+
+def ranks_csv(compared: SideBySide) -> str:
+    """Return the column ``llm``, then for each view its rank and its win rate, headed by letter and words.
+
+    Empty cells where a view does not rank an LLM.
+    """
+    heading = ["llm"]
+    for column in compared.columns:
+        heading += [f"rank {column.letter}: {column.words}", f"win_rate {column.letter}"]
+    lines = [csv_line(heading)]
+    for llm in compared.llms:
+        cells = [text_cell(llm)]
+        for column in compared.columns:
+            ranking = column.leaderboard.ranking
+            rank = column.ranks.get(llm)
+            win_rate = math.nan if rank is None else float(ranking.win_rate[ranking.llms.index(llm)])
+            cells += ["" if rank is None else str(rank), number_cell(win_rate)]
+        lines.append(csv_line(cells))
+    return "".join(lines)
+
+
+def rank_agreement_csv(compared: SideBySide) -> str:
+    """Return one row for each ordered pair of views: LLMs in common, then all five measures and p-values."""
+    views = [f"{column.letter}: {column.words}" for column in compared.columns]
+    measured = [(measure, compared.likeness(measure), compared.p_values(measure)) for measure in Measure]
+    heading = ["predicted", "reference", "llms"]
+    for measure in Measure:
+        heading += [measure.column, f"{measure.column}_p"]
+    lines = [csv_line(heading)]
+    for row, column in product(range(len(views)), repeat=2):
+        if row != column:
+            cells = [views[row], views[column], str(compared.n_common(row, column))]
+            for _, values, p_values in measured:
+                cells += [number_cell(values[row, column]), number_cell(p_values[row, column])]
+            lines.append(csv_line([text_cell(cell) for cell in cells[:2]] + cells[2:]))
+    return "".join(lines)

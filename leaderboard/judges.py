@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 from crm import registry
 from crm.errors import CRMError
-from crm.evaluation_report import JudgeReport
-from db import BenchmarkSummary, Database
+from crm.evaluation.report import JudgeReport
+from db import Database
+from db.records import BenchmarkSummary
+from db.repositories.benchmarks import find_benchmark
 from db.repositories.representations import list_representations
-from leaderboard.errors import NothingToRankError
+from leaderboard.errors import LeaderboardError
 from leaderboard.result import Leaderboard
+from leaderboard.sentences import CLOSE, LARGELY, MIN_LLMS, SIGNIFICANCE, WEAK
 from leaderboard.statistics.correlation import Correlations, correlate
-from leaderboard.wording.interpretation import CLOSE, FEWEST_LLMS, LARGELY, SIGNIFICANCE, WEAK
 
 DESCRIPTIONS = {
     "embedded": "trained, on stored representations",
@@ -83,7 +85,7 @@ class Agreement:
         """What the correlations say, for readers without statistics."""
         tau, n = self.correlations.tau, self.correlations.n
         names = f"“{self.first}” and “{self.second}”"
-        if n < FEWEST_LLMS:
+        if n < MIN_LLMS:
             return f"{names} rank only {n} LLMs in common: any agreement could be chance."
         if abs(tau) < CLOSE and self.correlations.p_value >= SIGNIFICANCE:
             return f"{names} show no clear agreement: with {n} LLMs, this could be chance."
@@ -102,9 +104,9 @@ def comparable(reports: Sequence[JudgeReport]) -> ComparableReports:
 
 
 def able_judges(database: Database, benchmark: BenchmarkSummary) -> list[str]:
-    """Names of the judges that can judge a benchmark: by its texts, or by what is stored of its responses."""
+    """Return names of the judges that can judge a benchmark: by its texts, or by what is stored of them."""
     with database.session() as session:
-        stored = set(list_representations(session, benchmark.slug))
+        stored = set(list_representations(session, find_benchmark(session, benchmark.slug)))
     return [name for name in registry.crm_names() if _is_able(name, stored, has_texts=benchmark.has_texts)]
 
 
@@ -120,12 +122,11 @@ def agreement(first: Leaderboard, second: Leaderboard) -> Agreement:
     """Compare two judges' leaderboards of the same benchmark, criteria and topics.
 
     Raises:
-        NothingToRankError: One of the two has not ranked anything yet.
-        NoCommonLLMsError: They share no LLM.
+        LeaderboardError: One of the two has not ranked anything yet; they share no LLM.
     """
     for leaderboard in (first, second):
         if not leaderboard.ranking.ranks:
-            raise NothingToRankError(f"“{leaderboard.view.crm}” has not judged anything yet: let it begin.")
+            raise LeaderboardError(f"“{leaderboard.view.crm}” has not judged anything yet: let it begin.")
     correlations = correlate(first.ranking.ranks, second.ranking.ranks)
     rates = [dict(zip(one.ranking.llms, one.ranking.win_rate, strict=True)) for one in (first, second)]
     ranks = [one.ranking.ranks for one in (first, second)]
@@ -148,7 +149,7 @@ def agreement(first: Leaderboard, second: Leaderboard) -> Agreement:
 
 
 def _relation(tau: float) -> str:
-    """Words for a τ that is not chance."""
+    """Return words for a τ that is not chance."""
     if tau == 1:
         return "rank the LLMs in the same order"
     if tau >= CLOSE:

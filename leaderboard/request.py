@@ -2,26 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
-from crm.protocol import CRM, Doubt, Doubts
-from leaderboard.contest import StoredContest
-from leaderboard.recent import Recent
+from crm.embedded.encoder import sentence_encoder
+from crm.protocol import CRM, ChecksCriteria, CriterionWarning
+from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.cache import SharedCache
 from leaderboard.result import Judging, Leaderboard
+from leaderboard.selection import topic_weights_with
+from leaderboard.sentences import interpret
 from leaderboard.statistics.correlation import correlate
-from leaderboard.statistics.estimate import Estimate, estimate
-from leaderboard.statistics.matrix import Mask
-from leaderboard.statistics.ranking import Ranking, rank_changes, rank_llms
+from leaderboard.statistics.ranking import Estimate, Ranking, estimate, rank_changes, rank_llms
+from leaderboard.statistics.win_rate import CLOSE, Mask, interest_weights
 from leaderboard.view import View
-from leaderboard.weighting import Weighting
-from leaderboard.wording.interpretation import interpret
 
-_DOUBTS: Recent[tuple[Doubt, ...]] = Recent(256)
+
+@dataclass(frozen=True, eq=False)
+class Weighting:
+    """How much each query counts.
+
+    Attributes:
+        weights: Of the queries ``[Q]``, not negative; None where all count alike.
+        distant: The interests that no selected query fits.
+    """
+
+    weights: NDArray[np.float64] | None = None
+    distant: tuple[str, ...] = ()
+
+
+def weighting(benchmark: LoadedBenchmark, view: View, selected: Mask) -> Weighting:
+    """Return the weights of a view.
+
+    Args:
+        benchmark: The view's benchmark.
+        view: What a person chose.
+        selected: The queries that count ``[Q]``.
+
+    Raises:
+        LeaderboardError: The benchmark lacks a topic that has a weight; there are interests, and the
+            queries have no stored embeddings.
+    """
+    if not view.topic_weights and not view.interests:
+        return Weighting()
+    weights = topic_weights_with(benchmark.record, view.topic_weights)
+    if not view.interests:
+        return Weighting(weights)
+    closeness = _closeness(benchmark, view.interests)
+    nearest = np.max(closeness, axis=1, where=selected, initial=-1.0)
+    distant = tuple(text for text, near in zip(view.interests, nearest, strict=True) if near < CLOSE)
+    return Weighting(weights * interest_weights(closeness), distant)
+
+
+def _closeness(benchmark: LoadedBenchmark, interests: Sequence[str]) -> NDArray[np.float32]:
+    """Cosines of interests and queries ``[K, Q]``."""
+    closeness: NDArray[np.float32] = sentence_encoder().embed(interests) @ benchmark.query_embedding.T
+    return closeness
+
+
+_WARNINGS: SharedCache[tuple[CriterionWarning, ...]] = SharedCache(256)
 """Asked for several times as a page is drawn."""
 
 
@@ -31,7 +74,7 @@ class Request:
 
     Attributes:
         view: What a person chose.
-        contest: The benchmark.
+        benchmark: The benchmark.
         crm: The judge.
         selected: The queries of the view's topics ``[Q]``.
         terms: What the view controls for ``[L, Q, P]``; None if nothing.
@@ -39,7 +82,7 @@ class Request:
     """
 
     view: View
-    contest: StoredContest
+    benchmark: LoadedBenchmark
     crm: CRM
     selected: Mask
     terms: NDArray[np.float64] | None = None
@@ -51,9 +94,9 @@ class Request:
         return self.crm.representation is not None
 
     @property
-    def contest_key(self) -> Hashable:
+    def benchmark_key(self) -> Hashable:
         """What changes with the benchmark, its contents or the judge."""
-        return self.contest.identity, self.crm.name, self.crm.version
+        return self.benchmark.identity, self.crm.name, self.crm.version
 
     @property
     def scoring(self) -> Hashable:
@@ -61,17 +104,17 @@ class Request:
         return self.view.soft, self.view.control, self.view.topic_weights, self.view.interests
 
     def rank(self, prob: NDArray[np.float32], counted: Mask) -> Ranking:
-        """The ranking on the counted queries ``[Q]`` of a score matrix ``[L, Q]``.
+        """Return the ranking on the counted queries ``[Q]`` of a score matrix ``[L, Q]``.
 
         Raises:
-            NoQueriesError: No query is counted.
+            LeaderboardError: No query is counted.
         """
         return rank_llms(
-            self.contest.llms,
+            self.benchmark.llms,
             prob,
-            self.contest.topic_index,
-            self.contest.category_index,
-            self.contest.category_names,
+            self.benchmark.topic_index,
+            self.benchmark.category_index,
+            self.benchmark.category_names,
             selected=counted,
             weights=self.weighting.weights,
             soft=self.view.soft,
@@ -79,12 +122,12 @@ class Request:
         )
 
     def estimate(self, prob: NDArray[np.float32], counted: Mask) -> Estimate:
-        """The win rates behind ``rank``, with what their intervals are made from.
+        """Return the win rates behind ``rank``, with what their intervals are made from.
 
         Raises:
-            NoQueriesError: No query is counted.
+            LeaderboardError: No query is counted.
         """
-        strata = self.contest.topic_index
+        strata = self.benchmark.topic_index
         return estimate(
             prob,
             strata,
@@ -102,7 +145,7 @@ class Request:
         n_judged: int | None = None,
         judging: Judging | None = None,
     ) -> Leaderboard:
-        """What is shown of a ranking and of the one under ∅.
+        """Return what is shown of a ranking and of the one under ∅.
 
         Args:
             ranking: Under the view's criteria.
@@ -116,7 +159,7 @@ class Request:
         unknown = np.full(len(ranking.llms), np.nan)
         return Leaderboard(
             view=self.view,
-            benchmark=self.contest.record,
+            benchmark=self.benchmark.record,
             crm_version=self.crm.version,
             ranking=ranking,
             default=default,
@@ -126,14 +169,14 @@ class Request:
             n_queries=n_queries,
             n_judged=rests_on,
             judging=judging,
-            doubts=doubts_of(self.crm, self.view.criteria),
+            warnings=criterion_warnings(self.crm, self.view.criteria),
             distant=self.weighting.distant,
         )
 
 
-def doubts_of(crm: CRM, criteria: CriteriaSet) -> tuple[Doubt, ...]:
-    """What the judge says against trusting a ranking under the criteria; nothing if it cannot tell."""
-    if not criteria or not isinstance(crm, Doubts):
+def criterion_warnings(crm: CRM, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:
+    """Return what the judge says against trusting a ranking under the criteria; nothing if it cannot tell."""
+    if not criteria or not isinstance(crm, ChecksCriteria):
         return ()
     judge = crm
-    return _DOUBTS.get((crm.name, crm.version, criteria.criteria), lambda: judge.doubts(criteria))
+    return _WARNINGS.get((crm.name, crm.version, criteria.criteria), lambda: judge.warnings(criteria))

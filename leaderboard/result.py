@@ -7,16 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.protocol import Doubt
-from db import BenchmarkRecord
-from leaderboard.judging.progress import Progress, State
+from crm.protocol import CriterionWarning
+from db.records import BenchmarkRecord
+from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.selection import queries_with
+from leaderboard.sentences import (
+    control_effect_sentences,
+    control_in_brief,
+    control_preference_sentence,
+    too_narrow,
+    warnings_in_brief,
+    weights_in_brief,
+    weights_sentences,
+)
 from leaderboard.statistics.correlation import Correlations
 from leaderboard.statistics.ranking import Ranking
 from leaderboard.view import View
-from leaderboard.wording.doubts import doubts_in_brief
-from leaderboard.wording.removed import effect_sentences, preference_sentence, removed_in_brief
-from leaderboard.wording.weights_words import too_narrow, weights_in_brief, weights_sentences
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class Leaderboard:
         n_queries: Number of selected queries.
         n_judged: On how many of them the ranking rests.
         judging: How far a slow judge is; None for a judge that has no need to wait.
-        doubts: What the judge says against trusting its ranking under these criteria.
+        warnings: What the judge says against trusting its ranking under these criteria.
         notes: What else a person should know about it, one sentence each.
         distant: The person's interests that no query fits.
     """
@@ -75,13 +81,13 @@ class Leaderboard:
     n_queries: int
     n_judged: int
     judging: Judging | None = None
-    doubts: tuple[Doubt, ...] = ()
+    warnings: tuple[CriterionWarning, ...] = ()
     notes: tuple[str, ...] = ()
     distant: tuple[str, ...] = ()
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What a picture or a file must not lose: why it is partial, weighted, narrow or doubted."""
+        """What a picture or a file must not lose: why it is partial, weighted, narrow or doubtful."""
         found = []
         if self.n_judged < self.n_queries:
             found.append(f"So far {self.n_judged} of {self.n_queries} queries are judged")
@@ -89,17 +95,17 @@ class Leaderboard:
             found.append(weights)
         if self.narrow:
             found.append("Too narrow to rank")
-        if removed := removed_in_brief(self.view.control):
+        if removed := control_in_brief(self.view.control):
             found.append(removed)
-        if doubts := doubts_in_brief(self.doubts):
-            found.append(doubts)
+        if warnings := warnings_in_brief(self.warnings):
+            found.append(warnings)
         return (*found, *self.notes)
 
     @property
     def removed(self) -> tuple[str, ...]:
         """What was controlled for and how much it mattered, and why; nothing without a control."""
-        effect = effect_sentences(self.ranking, self.view.control, self.titles)
-        return (effect, preference_sentence(self.ranking, self.view.control)) if effect else ()
+        effect = control_effect_sentences(self.ranking, self.view.control, self.titles)
+        return (effect, control_preference_sentence(self.ranking, self.view.control)) if effect else ()
 
     @property
     def n_effective(self) -> float:

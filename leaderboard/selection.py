@@ -8,9 +8,9 @@ from difflib import get_close_matches
 import numpy as np
 from numpy.typing import NDArray
 
-from db import BenchmarkRecord
-from leaderboard.errors import NoQueriesError, UnknownTopicError
-from leaderboard.topic_weight import TopicWeight
+from db.records import BenchmarkRecord
+from leaderboard.errors import LeaderboardError
+from leaderboard.view import TopicWeight
 
 
 def selected_queries(
@@ -24,7 +24,7 @@ def selected_queries(
         query_topics: Topic of every query.
 
     Raises:
-        UnknownTopicError: A name that is neither.
+        LeaderboardError: A name that is neither.
     """
     if not topics:
         return np.ones(len(query_topics), dtype=np.bool_)
@@ -43,12 +43,12 @@ def check_topics(topics: Sequence[str], query_categories: Sequence[str], query_t
     """Make sure that every name is that of a category or topic.
 
     Raises:
-        UnknownTopicError: A name that is neither.
+        LeaderboardError: A name that is neither.
     """
     known = set(query_categories) | set(query_topics)
     for topic in topics:
         if topic not in known:
-            raise UnknownTopicError(
+            raise LeaderboardError(
                 f"There is no topic {topic!r}: {_suggestion(topic, known, query_categories)}"
             )
 
@@ -64,8 +64,7 @@ def queries_with(
         weights: Queries whose weight is 0 are left out.
 
     Raises:
-        UnknownTopicError: A name that is neither.
-        NoQueriesError: Every query in the topics has weight 0.
+        LeaderboardError: A name that is neither; every query in the topics has weight 0.
     """
     categories, names = _names(record)
     selected = selected_queries(topics, categories, names)
@@ -73,15 +72,15 @@ def queries_with(
         return selected
     counted = selected & (topic_weights_of_queries(weights, categories, names) > 0)
     if selected.any() and not counted.any():
-        raise NoQueriesError("All chosen topics have weight 0: give at least one of them a weight above 0.")
+        raise LeaderboardError("All chosen topics have weight 0: give at least one of them a weight above 0.")
     return counted
 
 
 def topic_weights_with(record: BenchmarkRecord, weights: Sequence[TopicWeight]) -> NDArray[np.float64]:
-    """The weights ``[Q]`` of a benchmark's queries by their topics.
+    """Return the weights ``[Q]`` of a benchmark's queries by their topics.
 
     Raises:
-        UnknownTopicError: A name that is neither category nor topic.
+        LeaderboardError: A name that is neither category nor topic.
     """
     return topic_weights_of_queries(weights, *_names(record))
 
@@ -97,7 +96,7 @@ def topic_weights_of_queries(
         query_topics: Topic of every query.
 
     Raises:
-        UnknownTopicError: A name that is neither.
+        LeaderboardError: A name that is neither.
     """
     by_name = {item.name: item.weight for item in weights}
     check_topics(tuple(by_name), query_categories, query_topics)

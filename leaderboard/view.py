@@ -1,15 +1,15 @@
-"""A view: everything a person chose, as one value that a link can carry."""
+"""A view: everything that a person chose, as one value that a link can carry."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
-from leaderboard.control import Control
-from leaderboard.interests import read_interests
-from leaderboard.topic_weight import TopicWeight, read_topic_weights
+from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, normalise
+from leaderboard.errors import LeaderboardError
+from leaderboard.statistics.style_control import Control
 
 DEFAULT_BENCHMARK = "alpaca-eval"
 DEFAULT_CRM = "embedded"
@@ -61,7 +61,7 @@ class View:
         return parameters
 
     def to_link(self, base: str = "", **extra: str) -> str:
-        """The link that reproduces the view, with what else the page at ``base`` reads."""
+        """Return the link that reproduces the view, with what else the page at ``base`` reads."""
         return f"{base}?{urlencode([*self.to_query(), *extra.items()])}"
 
     @classmethod
@@ -70,9 +70,8 @@ class View:
 
         Raises:
             CriterionError: A criterion that no judge can take.
-            UnknownControlError: A control that does not exist.
-            TopicWeightError: A weight that is none.
-            InterestError: Interests that are too long or too many.
+            LeaderboardError: A control that does not exist; A weight that is none; interests that are too
+                long or too many.
         """
         return cls(
             benchmark=_last(parameters, "benchmark", DEFAULT_BENCHMARK),
@@ -122,3 +121,91 @@ def _read(text: str) -> Criterion:
         weight if isinstance(weight, Weight) else Weight.ESSENTIAL,
         polarity if isinstance(polarity, Polarity) else Polarity.WANT,
     )
+
+
+HEAVIEST = 100.0
+"""Of a topic; beyond it the other topics count for nothing anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicWeight:
+    """How much every query of a category or topic counts, where the others count 1.
+
+    Attributes:
+        name: Of a category or topic.
+        weight: From 0, which leaves its queries out, to ``HEAVIEST``.
+
+    Raises:
+        LeaderboardError: The weight is out of range.
+    """
+
+    name: str
+    weight: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight <= HEAVIEST:
+            raise LeaderboardError(
+                f"The weight of {self.name!r} must be a number from 0 to {HEAVIEST:g}, not {self.weight:g}."
+            )
+
+    def __str__(self) -> str:
+        """``Arts & Culture=2``, which ``parse`` reads."""
+        return f"{self.name}={self.number}"
+
+    @property
+    def number(self) -> str:
+        """The weight without loss, ``2`` rather than ``2.0``."""
+        return str(int(self.weight)) if float(self.weight).is_integer() else repr(float(self.weight))
+
+    @classmethod
+    def parse(cls, text: str) -> TopicWeight:
+        """Read ``NAME=WEIGHT``.
+
+        Raises:
+            LeaderboardError: It is not written so, or the weight is out of range.
+        """
+        name, _, number = text.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = math.nan
+        if not name.strip() or math.isnan(weight):
+            raise LeaderboardError(
+                f"The topic weight {text!r} cannot be read: write NAME=NUMBER, as in “Arts & Culture=2”."
+            )
+        return cls(name, weight)
+
+
+def read_topic_weights(texts: Iterable[str]) -> tuple[TopicWeight, ...]:
+    """Weights written as ``NAME=WEIGHT``; of a name that comes twice the last counts.
+
+    Raises:
+        LeaderboardError: One of them cannot be read.
+    """
+    return tuple({item.name: item for item in map(TopicWeight.parse, texts)}.values())
+
+
+MAX_INTERESTS = 10
+MAX_INTEREST = 300
+"""Characters, as of a criterion."""
+
+
+def read_interests(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return what a person uses LLMs for, one use a line, cleaned; blank and repeated lines are dropped.
+
+    Raises:
+        LeaderboardError: A line is too long, or there are too many.
+    """
+    lines = (normalise(line) for text in texts for line in text.splitlines())
+    interests = tuple(dict.fromkeys(filter(None, lines)))
+    for interest in interests:
+        if len(interest) > MAX_INTEREST:
+            raise LeaderboardError(
+                f"“{interest[:40]}…” has {len(interest)} characters: write one use a line, "
+                f"each of at most {MAX_INTEREST}."
+            )
+    if len(interests) > MAX_INTERESTS:
+        raise LeaderboardError(
+            f"There are {len(interests)} uses: keep the {MAX_INTERESTS} that matter most to you."
+        )
+    return interests

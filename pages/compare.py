@@ -6,32 +6,29 @@ from dataclasses import replace
 
 import streamlit as st
 
-from crm.criteria import CriteriaSet
-from crm.criteria_lists import popular_criteria
+from crm.criteria import CriteriaSet, popular_criteria
 from leaderboard.compare import LETTERS, Column, SideBySide, in_words, side_by_side
-from leaderboard.compare_export import likeness_csv, ranks_csv
-from leaderboard.pictures.compare_charts import bump_chart
-from leaderboard.pictures.compare_html import ranks_table
-from leaderboard.pictures.judge_charts import DARK_JUDGES, LIGHT_JUDGES
-from leaderboard.pictures.likeness_html import likeness_table
+from leaderboard.export import rank_agreement_csv, ranks_csv
+from leaderboard.render.ranking_charts import bump_chart
+from leaderboard.render.tables import rank_agreement_table, ranks_table
 from leaderboard.result import Leaderboard
-from leaderboard.statistics.correlation import highest_rbo
-from leaderboard.statistics.permutation import DRAWS, Measure
+from leaderboard.sentences import control_in_brief
+from leaderboard.statistics.correlation import DRAWS, Measure, highest_rbo
 from leaderboard.view import View
-from leaderboard.wording.removed import removed_in_brief
-from pages._navigation import come_through_app
-from pages._saved_views import (
-    drop,
-    drop_all,
-    keep,
-    saved_views,
-    take_over_link,
-    write_compare_link,
+from pages._ui.saved_views import drop, drop_all, keep, saved_views, take_over_link, write_compare_link
+from pages._ui.session import (
+    SHOWN_ERRORS,
+    as_parameters,
+    come_through_app,
+    draw_chart,
+    offer_file,
+    page_colour,
+    palette,
+    plain,
+    service,
 )
-from pages._session import MENDABLE, as_parameters, page_colour, palette, plain, service
 
-_CHART = {"displayModeBar": False}
-_FEWEST = 2
+_MIN_VIEWS = 2
 _EXAMPLES = 4
 _NOTES = {
     Measure.KENDALL: "−1 to 1: share of pairs in the same order less share in the opposite order.",
@@ -54,17 +51,17 @@ def main() -> None:
     columns = [column for letter, kept in zip(LETTERS, views, strict=False) if (column := _row(letter, kept))]
     _buttons(view, views)
     write_compare_link()
-    if len(columns) < _FEWEST:
+    if len(columns) < _MIN_VIEWS:
         what = "Add another view" if views else "Add views on the leaderboard, or try an example"
         st.info(f"Two views are needed to compare. {what}.", icon=":material/info:")
         return
     compared = side_by_side(columns)
     _ranks(compared)
-    _likenesses(compared)
+    _agreement(compared)
 
 
 def _row(letter: str, view: View) -> Column | None:
-    """A line on one view with its way back and out; its leaderboard, where it can be had."""
+    """Draw a line on one view with its way back and out; return its leaderboard, where it can be had."""
     leaderboard, problem = _leaderboard(view)
     title = view.benchmark if leaderboard is None else leaderboard.benchmark.info.title
     words = in_words(view, title)
@@ -86,22 +83,22 @@ def _row(letter: str, view: View) -> Column | None:
         st.error(plain(f"{letter}: {problem}"))
     elif leaderboard is not None and not leaderboard.n_judged:
         st.info(f"{letter} is not judged yet: open it on the leaderboard.", icon=":material/hourglass:")
-    elif leaderboard is not None and (doubts := _caveats(leaderboard)):
-        st.caption(plain(f"{letter}: {doubts}"))
+    elif leaderboard is not None and (warnings := _caveats(leaderboard)):
+        st.caption(plain(f"{letter}: {warnings}"))
     return None if leaderboard is None or not leaderboard.n_judged else Column(letter, words, leaderboard)
 
 
 def _caveats(leaderboard: Leaderboard) -> str:
-    """What is in part or doubted; what is controlled for is among the words already."""
-    control = removed_in_brief(leaderboard.view.control)
+    """Return what is in part or doubtful; what is controlled for is among the words already."""
+    control = control_in_brief(leaderboard.view.control)
     return "; ".join(caveat for caveat in leaderboard.caveats if caveat != control)
 
 
 def _leaderboard(view: View) -> tuple[Leaderboard | None, str]:
-    """What there is of a view, without setting a slow judge to work; or what is wrong with it."""
+    """Return what there is of a view without setting a slow judge to work, or what is wrong with it."""
     try:
-        return service().leaderboard(view, watcher=None), ""
-    except MENDABLE as error:
+        return service().leaderboard(view, subscriber=None), ""
+    except SHOWN_ERRORS as error:
         return None, str(error)
 
 
@@ -127,26 +124,18 @@ def _buttons(view: View, views: tuple[View, ...]) -> None:
 
 def _ranks(compared: SideBySide) -> None:
     st.subheader("Ranks", anchor=False)
-    st.download_button(
-        "Download ranks as CSV",
-        ranks_csv(compared),
-        file_name="usl-ranks.csv",
-        mime="text/csv",
-        on_click="ignore",
-        icon=":material/download:",
-    )
+    offer_file(st, "Download ranks as CSV", ranks_csv(compared), "usl-ranks.csv")
     table, chart = st.tabs(["Table", "Chart"], key="compare_tabs", on_change="rerun")
     if table.open:
         with table:
             st.html(ranks_table(compared, palette().accent, page_colour()))
     if chart.open:
         with chart:
-            colours = DARK_JUDGES if st.context.theme.type == "dark" else LIGHT_JUDGES
-            st.plotly_chart(bump_chart(compared, palette(), colours.colours), config=_CHART)
+            draw_chart(bump_chart(compared, palette()))
             st.caption("In colour: the LLMs whose rank changes most.")
 
 
-def _likenesses(compared: SideBySide) -> None:
+def _agreement(compared: SideBySide) -> None:
     st.subheader("How far the rankings agree", anchor=False)
     measure = st.segmented_control(
         "Measure",
@@ -157,7 +146,7 @@ def _likenesses(compared: SideBySide) -> None:
         label_visibility="collapsed",
     )
     measure = Measure(measure or Measure.KENDALL)
-    st.html(likeness_table(compared, measure, palette()))
+    st.html(rank_agreement_table(compared, measure, palette()))
     note = _NOTES[measure].format(best=highest_rbo(len(compared.llms)))
     roles = "" if measure.is_symmetric else " Rows are predictions, columns references."
     side = "two-sided" if measure.is_signed else "one-sided"
@@ -166,14 +155,12 @@ def _likenesses(compared: SideBySide) -> None:
         f"{note}{roles} p: how often chance makes two rankings at least so alike, {side}, {how}, "
         "for each pair by itself."
     )
-    st.download_button(
+    offer_file(
+        st,
         "Download agreement as CSV",
-        likeness_csv(compared),
-        file_name="usl-agreement.csv",
-        mime="text/csv",
-        on_click="ignore",
-        icon=":material/download:",
-        help="All five measures with their p-values.",
+        rank_agreement_csv(compared),
+        "usl-agreement.csv",
+        explanation="All five measures with their p-values.",
     )
 
 

@@ -1,22 +1,39 @@
-"""Find my criteria: choose between answers or answer questions, get a checklist, rank with it."""
+"""Find my criteria: choose between answers, answer questions or bring past choices; rank with them."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-
 import streamlit as st
 
-from leaderboard.personal.interview import MOST_QUESTIONS
-from leaderboard.personal.source import readable_benchmarks
-from leaderboard.personal.wording import SETTLED_SENTENCE
-from pages._choosing import ask
-from pages._course import at_checklist, course_of, go_on, show_checklist
-from pages._interview import interview
-from pages._learnt_checklist import WayOn
-from pages._navigation import come_through_app
-from pages._session import MENDABLE, current_view, plain, service, show, write_link
-from pages._topic_choice import choose_topics
+from crm.paths import BUNDLED
+from leaderboard.elicitation.history.learn import HistoryChecklist, learn_from_history
+from leaderboard.elicitation.history.read import (
+    HISTORY_TYPES,
+    MAX_CHARACTERS,
+    MAX_CHOICES,
+    MAX_MEGABYTES,
+    MAX_ROWS,
+    read_history,
+)
+from leaderboard.elicitation.interview import MAX_QUESTIONS
+from leaderboard.elicitation.session import readable_benchmarks
+from leaderboard.elicitation.text import (
+    SETTLED_SENTENCE,
+    learnt_from_sentence,
+    prediction_sentence,
+    reading_sentence,
+    summary_sentence,
+)
+from pages._ui.checklist import NextStep, edit_checklist
+from pages._ui.elicitation import (
+    at_checklist,
+    choose_between_answers,
+    current_elicitation,
+    go_on,
+    interview,
+    show_checklist,
+)
+from pages._ui.session import SHOWN_ERRORS, come_through_app, current_view, plain, service, show, write_link
+from pages._ui.topic_choice import choose_topics
 
 _CHOICES, _QUESTIONS, _HISTORY = "choices", "questions", "history"
 _WAYS = {
@@ -26,6 +43,24 @@ _WAYS = {
 }
 _WAY = "find_way"
 
+_SAMPLE = BUNDLED.parent / "history-sample.jsonl"
+_LEARNT = "history_learnt"
+_ROUND = "history_round"
+_FORMS = """
+**A table** in CSV, JSON Lines or JSON, one choice a row:
+
+    {"query": "Which soup?", "chosen": "Tomato.", "rejected": "There are many soups …"}
+
+**Votes as LMArena has them**: `conversation_a` and `conversation_b` (or `prompt`, `response_a` and
+`response_b`), and `winner`: model_a, model_b, tie or both_bad. Of a conversation the last query and its
+answers count.
+
+    {"prompt": "Which soup?", "response_a": "Tomato.", "response_b": "Leek.", "winner": "model_a"}
+
+**ChatGPT’s data export**: the `.zip`, or `conversations.json` out of it. A choice is read where you let an
+answer be made again and then wrote on: the answer that you went on with was chosen. Thumbs are not read.
+"""
+
 
 def main() -> None:
     """Lay the page out."""
@@ -33,22 +68,21 @@ def main() -> None:
     st.title("Find my criteria", anchor=False)
     way = _choose_way()
     if way == _HISTORY:
-        import_module("pages._history").learn_from_history(service())
+        _learn_from_history()
     else:
         _learn_here(way)
     write_link({} if way == _CHOICES else {"way": way})
 
 
 def _choose_way() -> str:
-    """How criteria are to be found; the address that a session comes by may say it."""
-    ways = [way for way in _WAYS if way != _HISTORY or find_spec("pages._history")]
-    if st.session_state.get(_WAY) not in ways:
+    """Return how criteria are to be found; the address that a session comes by may say it."""
+    if st.session_state.get(_WAY) not in _WAYS:
         asked = st.query_params.get("way")
-        show(_WAY, asked if asked in ways else _CHOICES)
+        show(_WAY, asked if asked in _WAYS else _CHOICES)
     return (
         st.segmented_control(
             "How",
-            ways,
+            list(_WAYS),
             format_func=_WAYS.__getitem__,
             required=True,
             key=_WAY,
@@ -73,7 +107,7 @@ def _learn_here(way: str) -> None:
         return
     view = st.session_state.view
     slug = _choose_source(readable, view.benchmark)
-    record = service().contest(slug).record
+    record = service().benchmark(slug).record
     known = {category.name for category in record.categories}
     known |= {topic.name for category in record.categories for topic in category.topics}
     topics = tuple(topic for topic in view.topics if topic in known)
@@ -81,34 +115,38 @@ def _learn_here(way: str) -> None:
         choose_topics(record, topics)
     try:
         with st.spinner("Reading the answers …"):
-            course = course_of(slug, topics)
+            elicitation = current_elicitation(slug, topics)
         if at_checklist():
-            early = way == _QUESTIONS and len(course.replies) < MOST_QUESTIONS and course.question is None
-            show_checklist(course, *_ways_on(way), why=SETTLED_SENTENCE if early else "")
+            early = (
+                way == _QUESTIONS
+                and len(elicitation.replies) < MAX_QUESTIONS
+                and elicitation.question is None
+            )
+            show_checklist(elicitation, *_next_steps(way), why=SETTLED_SENTENCE if early else "")
         elif way == _CHOICES:
-            ask(service().contest(slug))
+            choose_between_answers(service().benchmark(slug))
         else:
             interview(slug, topics)
-    except MENDABLE as error:
+    except SHOWN_ERRORS as error:
         st.error(plain(str(error)))
 
 
-def _ways_on(way: str) -> list[WayOn]:
+def _next_steps(way: str) -> list[NextStep]:
     """Back to the way that led to the checklist, and over to the other."""
     back = ":material/arrow_back:"
     if way == _CHOICES:
         return [
-            WayOn("Go on choosing", "find:more", go_on, back),
-            WayOn("Answer questions too", "find:other", lambda: _go(_QUESTIONS)),
+            NextStep("Go on choosing", "find:more", go_on, back),
+            NextStep("Answer questions too", "find:other", lambda: _go(_QUESTIONS)),
         ]
     return [
-        WayOn("Back to the questions", "find:more", go_on, back),
-        WayOn("Make it surer: choose between answers", "find:other", lambda: _go(_CHOICES)),
+        NextStep("Back to the questions", "find:more", go_on, back),
+        NextStep("Make it surer: choose between answers", "find:other", lambda: _go(_CHOICES)),
     ]
 
 
 def _choose_source(readable: dict[str, str], wanted: str) -> str:
-    """Which benchmark's answers are shown: the view's where it has texts."""
+    """Return which benchmark's answers are shown: the view's where it has texts."""
     if st.session_state.get("find_source") not in readable:
         show("find_source", wanted if wanted in readable else next(iter(readable)))
     if len(readable) > 1:
@@ -117,6 +155,85 @@ def _choose_source(readable: dict[str, str], wanted: str) -> str:
         )
     chosen: str = st.session_state.find_source
     return chosen
+
+
+def _learn_from_history() -> None:
+    """Draw the upload, or what was learnt from the last one."""
+    learnt = st.session_state.get(_LEARNT) or _upload_history()
+    if learnt is not None:
+        _show_learnt(*learnt)
+
+
+def _upload_history() -> tuple[HistoryChecklist, str] | None:
+    """Draw the form; what is learnt from a file takes its place."""
+    place = st.empty()
+    with place.container():
+        st.markdown(
+            "Bring choices that you have made elsewhere. They are read in memory to learn from them, and "
+            "nothing of them is stored."
+        )
+        uploaded = st.file_uploader(
+            "Past choices",
+            type=list(HISTORY_TYPES),
+            max_upload_size=MAX_MEGABYTES,
+            key=f"history_file:{st.session_state.get(_ROUND, 0)}",
+        )
+        outcome = st.container()
+        st.caption(
+            "CSV, JSON Lines or JSON with query, chosen and rejected; LMArena’s votes; ChatGPT’s data "
+            f"export. Up to {MAX_MEGABYTES} MB, {MAX_ROWS:,} choices and {MAX_CHARACTERS:,} characters an "
+            f"answer; {MAX_CHOICES} choices are learnt from."
+        )
+        with st.expander("What such a file looks like"):
+            st.markdown(_FORMS)
+            st.download_button(
+                "A sample file",
+                _SAMPLE.read_bytes,
+                file_name="past-choices.jsonl",
+                mime="application/jsonl",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+        if uploaded is None:
+            return None
+        with outcome:
+            try:
+                learnt = _learn(uploaded.getvalue(), uploaded.name)
+            except SHOWN_ERRORS as error:
+                st.error(plain(str(error)))
+                return None
+    st.session_state[_LEARNT] = learnt
+    place.empty()
+    return learnt
+
+
+def _learn(content: bytes, file: str) -> tuple[HistoryChecklist, str]:
+    history = read_history(content, file)
+    bar = st.progress(0.0, "Reading the answers …")
+    learnt = learn_from_history(
+        history,
+        service(),
+        st.session_state.view.benchmark,
+        lambda what, done, total: bar.progress(done / total, f"{what}: {done:,} of {total:,}"),
+    )
+    return learnt, reading_sentence(history)
+
+
+def _show_learnt(learnt: HistoryChecklist, reading: str) -> None:
+    st.markdown(f"**{plain(summary_sentence(learnt))}**")
+    draw = st.success if learnt.predicted.significant else st.warning
+    draw(plain(prediction_sentence(learnt)))
+    st.caption(plain(reading))
+    edit_checklist(
+        learnt.lines,
+        learnt_from=learnt_from_sentence(learnt.n_choices),
+        next_steps=[NextStep("Bring another file", "history:again", _bring_another, ":material/arrow_back:")],
+    )
+
+
+def _bring_another() -> None:
+    st.session_state.pop(_LEARNT, None)
+    st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
 
 
 come_through_app()

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crm.errors import CRMError
-from crm.evaluation_report import JudgeReport, bundled_reports
-from crm.evaluation_sets import TABLE
+from crm.evaluation.report import JudgeReport, bundled_reports
+from crm.evaluation.sets import TABLE
 from leaderboard.judges import comparable
-from leaderboard.pictures.judge_charts import DARK_JUDGES, LIGHT_JUDGES, accuracy_chart, calibration_chart
-from leaderboard.pictures.judges_html import KIND_NAMES, accuracy_table, property_table
-from pages._agreement import compare_judges
-from pages._navigation import come_through_app
-from pages._session import current_view, palette, plain
+from leaderboard.render.judge_charts import accuracy_chart, calibration_chart
+from leaderboard.render.judge_tables import KIND_NAMES, accuracy_table, property_table
+from pages._ui.agreement import compare_judges
+from pages._ui.session import (
+    come_through_app,
+    current_view,
+    draw_chart,
+    errors_shown,
+    page_colour,
+    palette,
+    plain,
+)
 
-_CHART = {"displayModeBar": False}
 _TERMS = """
 - **New topics**: instructions that no judge was trained on. **New criteria**: criteria from clusters that
   were kept from training; if the judge itself has read them, one of its kind that has not answers for it.
@@ -45,11 +50,8 @@ def main() -> None:
         "A ranking is worth what its judge is worth. Every judge here answered the same questions, whose "
         "right answers are known: which of two responses do these criteria prefer?"
     )
-    try:
+    with errors_shown():
         found = comparable(bundled_reports())
-    except CRMError as error:
-        st.error(plain(str(error)))
-    else:
         if found.shown:
             _show(found.shown)
         else:
@@ -61,23 +63,20 @@ def main() -> None:
 
 
 def _show(reports: tuple[JudgeReport, ...]) -> None:
-    theme = "dark" if st.context.theme.type == "dark" else "light"
-    background = str(st.get_option(f"theme.{theme}.backgroundColor"))
-    colours = DARK_JUDGES if theme == "dark" else LIGHT_JUDGES
     st.subheader("Share of right verdicts, in %", anchor=False)
-    st.html(accuracy_table(reports, palette(), background))
+    st.html(accuracy_table(reports, palette(), page_colour()))
     with st.expander("What the columns mean"):
         st.markdown(_TERMS)
     for column, kind in zip(st.columns(len(TABLE), gap="large"), TABLE, strict=True):
         with column:
             st.markdown(f"**{KIND_NAMES[kind]}**, with 95 % intervals")
-            st.plotly_chart(accuracy_chart(reports, kind, colours, palette()), config=_CHART)
+            draw_chart(accuracy_chart(reports, kind, palette()))
     st.subheader("Calibration, biases and speed", anchor=False)
-    st.html(property_table(reports, background))
+    st.html(property_table(reports, page_colour()))
     chart, terms = st.columns([0.55, 0.45], gap="large", vertical_alignment="center")
     with chart:
         st.markdown("**Is a judge as sure as it should be?**")
-        st.plotly_chart(calibration_chart(reports, colours, palette()), config=_CHART)
+        draw_chart(calibration_chart(reports, palette()))
         st.caption(
             "On the dotted line a probability comes true as often as it says. Larger marks are more verdicts."
         )

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import streamlit as st
 
-from leaderboard.contest import missing_texts_message
-from leaderboard.drilldown import CriterionVerdict, PairReport, QueryScore, TopicScore
-from leaderboard.pictures.charts import topic_chart
-from leaderboard.pictures.response_html import pair_html, query_html
-from leaderboard.pictures.table_html import percent
+from leaderboard.benchmark import missing_texts_message
+from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore
+from leaderboard.render.html import percent
+from leaderboard.render.ranking_charts import topic_chart
+from leaderboard.render.responses import faint_html, pair_html, query_html, verdict_html
 from leaderboard.result import Leaderboard
-from leaderboard.statistics.interval import UNRANKED
-from leaderboard.wording.doubts import doubts_in_brief
-from leaderboard.wording.removed import removed_in_brief
-from pages._critique import show_critique
-from pages._judging import live_status
-from pages._navigation import come_through_app
-from pages._session import as_parameters, current_view, palette, plain, service, write_link
+from leaderboard.sentences import control_in_brief, warnings_in_brief
+from leaderboard.statistics.bootstrap import UNRANKED
+from pages._ui.critique import show_critique
+from pages._ui.live_ranking import live_status
+from pages._ui.session import (
+    as_parameters,
+    come_through_app,
+    current_view,
+    draw_chart,
+    palette,
+    plain,
+    service,
+    write_link,
+)
 
 _LISTED = 12
 _EVEN = 0.5
@@ -45,7 +50,7 @@ def main() -> None:
         shown = by_topic if len(by_topic) <= _SHOWN_TOPICS else _ends(by_topic)
         if len(shown) < len(by_topic):
             st.caption(f"The best and the worst {len(shown) // 2} of {len(by_topic)} topics.")
-        st.plotly_chart(topic_chart(shown, palette()), config={"displayModeBar": False})
+        draw_chart(topic_chart(shown, palette()))
     with verdicts:
         texts = dict(
             zip(
@@ -104,11 +109,11 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
     second.caption(f"95 %: {percent(float(ranking.ci_low[row]))} to {percent(float(ranking.ci_high[row]))}")
     third.metric("Queries", int(ranking.n_queries[row]))
     third.caption(plain(f"against {leaderboard.baseline_title}"))
-    st.html(f"<p style='opacity:0.75;margin:0'>Judged by: {escape(criteria)}</p>")
-    if removed := removed_in_brief(leaderboard.view.control):
+    st.html(faint_html(f"Judged by: {criteria}"))
+    if removed := control_in_brief(leaderboard.view.control):
         st.caption(f"{removed} above; topics and verdicts below are as they were judged.")
-    if doubts := doubts_in_brief(leaderboard.doubts):
-        st.html(f"<p style='opacity:0.75;margin:0'>{escape(doubts)}</p>")
+    if warnings := warnings_in_brief(leaderboard.warnings):
+        st.html(faint_html(warnings))
 
 
 def _chosen_query(scores: list[QueryScore]) -> str | None:
@@ -159,29 +164,24 @@ def _close() -> None:
 
 
 def _verdicts(report: PairReport, title: str) -> None:
-    st.html(
-        f"<p style='margin:0'><b>{100 * report.prob:.0f} %</b> that {escape(title)} is preferred"
-        f"{' under all criteria' if len(report.verdicts) > 1 else ''}.</p>"
-    )
+    of_all = " under all criteria" if len(report.verdicts) > 1 else ""
+    st.html(verdict_html(report.prob, f"that {title} is preferred{of_all}."))
     for verdict in report.verdicts:
-        st.html(_verdict(verdict))
+        wish = "Average preference" if verdict.criterion is None else str(verdict.criterion)
+        st.html(verdict_html(verdict.prob, wish, _reasons(verdict)))
 
 
-def _verdict(verdict: CriterionVerdict) -> str:
-    wish = "Average preference" if verdict.criterion is None else str(verdict.criterion)
+def _reasons(verdict: CriterionVerdict) -> list[str]:
+    """Return what makes the verdict doubtful, and what speaks for it and against it."""
     speaks_for = [reason.text for reason in verdict.reasons if reason.contribution > 0]
     against = [reason.text for reason in verdict.reasons if reason.contribution < 0]
     because = "; ".join(
-        f"{label} {escape(', '.join(reasons))}"
+        f"{label} {', '.join(reasons)}"
         for label, reasons in (("for it:", speaks_for), ("against it:", against))
         if reasons
     )
-    if verdict.doubt is not None:
-        because = f"not to be relied on: {escape(verdict.doubt)}<br>{because}"
-    return (
-        f"<p style='margin:0'><b>{100 * verdict.prob:.0f} %</b> {escape(wish)}<br>"
-        f"<span style='opacity:0.75'>{because}</span></p>"
-    )
+    warning = f"not to be relied on: {verdict.warning}" if verdict.warning is not None else ""
+    return [line for line in (warning, because) if line]
 
 
 def _ends(scores: list[TopicScore]) -> list[TopicScore]:
@@ -190,7 +190,7 @@ def _ends(scores: list[TopicScore]) -> list[TopicScore]:
 
 
 def _one_line(text: str) -> str:
-    """The first words of a query as a button's label."""
+    """Return the first words of a query as a button's label."""
     flat = " ".join(text.split())
     return plain(flat if len(flat) <= _LABEL_LENGTH else f"{flat[: _LABEL_LENGTH - 1]}…")
 

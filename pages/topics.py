@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from leaderboard.recent import Recent
+from leaderboard.cache import SharedCache
+from leaderboard.render.tables import topic_figures
 from leaderboard.topics.atlas import Atlas, atlas_of_benchmark, atlas_of_pool
 from leaderboard.topics.curation import CuratedTopics
-from leaderboard.topics.quality import figures, figures_html
-from pages._atlas import choose_topic, draw_atlas, look_inside
-from pages._curation import curate, curation
-from pages._navigation import come_through_app
-from pages._session import MENDABLE, current_view, plain, service, show, write_link
+from leaderboard.topics.quality import figures
+from pages._ui.curation import curate, curation
+from pages._ui.session import SHOWN_ERRORS, come_through_app, current_view, plain, service, show, write_link
+from pages._ui.topic_map import choose_topic, draw_atlas, show_topic
 
 _ATLASES_KEPT = 4
 _POOL, _BENCHMARK = "pool", "benchmark"
@@ -43,19 +43,19 @@ def main() -> None:
             _pool(source, topic_place)
         else:
             _benchmark(source, topic_place)
-    except MENDABLE as error:
+    except SHOWN_ERRORS as error:
         st.info(plain(str(error)), icon=":material/info:")
         _link(source, None)
 
 
 @st.cache_resource(show_spinner=False)
-def _kept() -> Recent[Atlas]:
-    """What was drawn last, for all sessions: of ten thousand queries it takes a moment to make."""
-    return Recent(_ATLASES_KEPT)
+def _kept() -> SharedCache[Atlas]:
+    """Return what was drawn last, for all sessions: of ten thousand queries it takes a moment to make."""
+    return SharedCache(_ATLASES_KEPT)
 
 
 def _sources() -> dict[Source, str]:
-    """Pools with topics first, then benchmarks, then pools without."""
+    """Return pools with topics first, then benchmarks, then pools without."""
     pools = {
         has_topics: {
             (_POOL, pool.slug): f"{pool.title} (pool)"
@@ -94,7 +94,7 @@ def _pool(source: Source, topic_place: DeltaGenerator) -> None:
 
 def _benchmark(source: Source, topic_place: DeltaGenerator) -> None:
     slug = source[1]
-    changed = service().contest(slug).record.updated_at
+    changed = service().benchmark(slug).record.updated_at
     atlas = _kept().get((slug, changed), lambda: atlas_of_benchmark(service().database, slug))
     _atlas(source, topic_place, atlas, None)
     if not any(pool.has_topics for pool in curation().pools()):
@@ -110,12 +110,12 @@ def _atlas(
     _link(source, chosen)
     draw_atlas(atlas, chosen, topics)
     if chosen is not None:
-        look_inside(atlas, chosen, topics)
+        show_topic(atlas, chosen, topics)
     return chosen
 
 
 def _figures(topics: CuratedTopics) -> None:
-    st.html(figures_html(figures(topics)))
+    st.html(topic_figures(figures(topics)))
     if topics.log:
         st.caption("Coherence and stability are those of the topics as they were found, before curation.")
 

@@ -2,7 +2,7 @@
 
 import typer
 
-from crm.command_line import run
+from crm.cli_runner import run_cli
 from crm.errors import CRMError
 from db import DatabaseError
 from leaderboard.errors import LeaderboardError
@@ -23,7 +23,7 @@ app.add_typer(criteria_app)
 
 def main() -> None:
     """Run the command line."""
-    run(app, PrecomputeError, DatabaseError, CRMError, LeaderboardError)
+    run_cli(app, PrecomputeError, DatabaseError, CRMError, LeaderboardError)
 
 
 if __name__ == "__main__":

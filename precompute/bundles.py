@@ -1,22 +1,26 @@
-"""Benchmarks to bundle files and back, for another installation to go on with."""
+"""Benchmarks to bundle files and back: what a bundle says about itself, and whether texts may go along."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from crm.criteria import CriteriaSet
+from crm.embedded.representation import Representation
 from crm.errors import CriterionError
-from crm.representation import Representation
-from db import Bundle, BundleError, Database, read_bundle, write_bundle
-from db.lock import exclusive
+from db import Database
+from db.bundle import Bundle, read_bundle, write_bundle
+from db.database import exclusive
+from db.errors import BundleError
+from db.repositories.benchmarks import find_benchmark
 from db.repositories.bundles import export_bundle, import_bundle
 from db.repositories.scores import list_scores
-from precompute.describe import described
 from precompute.embed import EmbedSummary, embed_benchmark
-from precompute.errors import BundleFileError, NoScoresError
-from precompute.licences import redistributable_as
+from precompute.errors import PrecomputeError, file_error
 from precompute.load import check_slug
 
 
@@ -47,7 +51,7 @@ def save_bundle(
     crms: Collection[str] | None = None,
     about: Path | None = None,
 ) -> BundleSummary:
-    """Writes a benchmark to a bundle file, whole or not at all.
+    """Write a benchmark to a bundle file, whole or not at all.
 
     Args:
         database: the open database.
@@ -55,27 +59,30 @@ def save_bundle(
         target: the file; one that is there is replaced.
         with_texts: with its texts or without; None as the licence says.
         crms: only scores by these judges; None for all that are stored.
-        about: a file with title, licence and the like; see `precompute.describe`.
+        about: a file with title, licence and the like; see `precompute.bundles`.
 
     Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        NoScoresError: nothing is stored of one of the judges.
-        ImportFileError: the file about it is malformed.
-        BundleFileError: the file cannot be written.
+        NotFoundError: no benchmark has this slug.
+        PrecomputeError: nothing is stored of one of the judges; the file about it is malformed; the file
+            cannot be written.
     """
     with database.session() as session:
-        bundle = export_bundle(session, slug, with_texts is not False, crms)
-        scored = list(dict.fromkeys(stored.key.crm for stored in list_scores(session, slug)))
+        benchmark = find_benchmark(session, slug)
+        bundle = export_bundle(session, benchmark, with_texts is not False, crms)
+        scored = list(dict.fromkeys(stored.key.crm for stored in list_scores(session, benchmark)))
     for crm in crms or ():
         if crm not in scored:
-            raise NoScoresError(slug, crm, scored)
+            stored = (
+                f"stored are those by {', '.join(map(repr, scored))}" if scored else "none are stored yet"
+            )
+            raise PrecomputeError(f"There are no scores of {slug!r} by {crm!r}; {stored}.")
     if about is not None:
         bundle = described(bundle, about)
     bundle, note = _as_licensed(bundle, with_texts)
     try:
         write_bundle(target, bundle)
     except OSError as error:
-        raise BundleFileError(f"Cannot write {target}: {error.strerror}.") from error
+        raise PrecomputeError(f"Cannot write {target}: {error.strerror}.") from error
     return BundleSummary(bundle, target.stat().st_size, note)
 
 
@@ -97,7 +104,7 @@ class BundleImportSummary:
 def load_bundle(
     database: Database, path: Path, slug: str | None = None, fitted: Representation | None = None
 ) -> BundleImportSummary:
-    """Stores a bundle file's benchmark as the user's own, everything or nothing; safe to repeat.
+    """Store a bundle file's benchmark as the user's own, everything or nothing; safe to repeat.
 
     Where the same benchmark is stored already, only the file's scores are added to it.
 
@@ -109,8 +116,8 @@ def load_bundle(
 
     Raises:
         BundleError: the file is missing or malformed.
-        SlugError: the slug is none.
-        BenchmarkExistsError: another benchmark with this slug is stored.
+        PrecomputeError: the slug is none.
+        DatabaseError: another benchmark with this slug is stored.
     """
     bundle = read_bundle(path)
     _check_criteria(path, bundle)
@@ -121,7 +128,7 @@ def load_bundle(
 
 
 def _under(bundle: Bundle, slug: str) -> Bundle:
-    """The bundle under another slug, where a frozen benchmark begins a family of its own."""
+    """Return the bundle under another slug, where a frozen benchmark begins a family of its own."""
     if slug == bundle.info.slug:
         return bundle
     sample = None if bundle.sample is None else replace(bundle.sample, family=slug)
@@ -160,7 +167,7 @@ def _has_texts(bundle: Bundle) -> bool:
 
 
 def _check_criteria(path: Path, bundle: Bundle) -> None:
-    """Scores must be found again by the criteria that they are of."""
+    """Score must be found again by the criteria that they are of."""
     for scores in bundle.scores:
         try:
             key = CriteriaSet.from_json(list(scores.criteria)).key
@@ -171,3 +178,84 @@ def _check_criteria(path: Path, bundle: Bundle) -> None:
                 f"The bundle {path} is malformed: scores.jsonl: the key {scores.key.criteria[:12]}… is not "
                 "that of its criteria."
             )
+
+
+_ABOUT_FIELDS = (
+    "title",
+    "description",
+    "version",
+    "licence",
+    "attribution",
+    "source_url",
+    "text_import_command",
+)
+
+
+def described(bundle: Bundle, path: Path) -> Bundle:
+    """Return the bundle with title, licence and the like, and the LLMs' titles, taken from a JSON file.
+
+    The file is an object with any of the fields of `db.BenchmarkInfo`, and `titles`: from LLM name to the
+    name it is shown by.
+
+    Raises:
+        PrecomputeError: the file is no such object, or names an LLM that the bundle lacks.
+    """
+    about = _read_about(path)
+    titles = about.pop("titles", {})
+    known = {llm.name for llm in bundle.llms}
+    for field in about:
+        if field not in _ABOUT_FIELDS:
+            raise file_error(path, f"the field {field!r} is none of {', '.join(_ABOUT_FIELDS)} and titles")
+        if not isinstance(about[field], str) and (field, about[field]) != ("text_import_command", None):
+            raise file_error(path, f"the field {field!r} is not a text")
+    for name, title in titles.items():
+        if not isinstance(title, str):
+            raise file_error(path, f"the title of {name!r} is not a text")
+        if name not in known:
+            raise file_error(path, f"there is no LLM {name!r} in {bundle.info.slug}")
+    return replace(
+        bundle,
+        info=replace(bundle.info, **about),
+        llms=tuple(replace(llm, title=titles.get(llm.name, llm.title)) for llm in bundle.llms),
+    )
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise file_error(path, f"it cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise file_error(path, f"it is not JSON ({error})") from error
+    if not isinstance(about, dict) or not isinstance(about.get("titles", {}), dict):
+        raise file_error(path, "it is not a JSON object with titles by LLM")
+    return about
+
+
+_REDISTRIBUTABLE = {
+    "CC0 1.0": r"(cc0|creative commons zero)\b",
+    "public domain": r"public domain\b",
+    "CC BY": r"(cc[ -]by|creative commons attribution)\b",
+    "CC BY-SA": r"(cc[ -]by[ -]sa|creative commons attribution[ -]share[ -]?alike)\b",
+    "Apache 2.0": r"apache([ -]licen[cs]e)?,?([ -]version)?[ -]2\.0\b",
+    "MIT": r"mit\b",
+    "BSD": r"bsd\b",
+    "ODC-BY": r"(odc[ -]by|open data commons attribution)\b",
+    "ODbL": r"(odbl|open database licen[cs]e)\b",
+}
+"""By name, how the text of a benchmark's licence begins; each allows use for any purpose."""
+
+_RESTRICTED = re.compile(r"non-?commercial|no-?deriv|[ -](nc|nd)\b|research only", re.IGNORECASE)
+
+
+def redistributable_as(licence: str) -> str | None:
+    """The name of the licence under which anybody may pass the texts on; None where it is not known to.
+
+    Args:
+        licence: what the benchmark says of it, beginning with the licence's name.
+    """
+    if _RESTRICTED.search(licence):
+        return None
+    stated = licence.strip().removeprefix("The ").removeprefix("the ")
+    names = [name for name, begin in _REDISTRIBUTABLE.items() if re.match(begin, stated, re.IGNORECASE)]
+    return names[-1] if names else None

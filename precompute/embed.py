@@ -1,32 +1,61 @@
-"""Computes the representations that are missing or outdated.
+"""Computes the representations that are missing or outdated, in this process or in an engine's workers.
 
 A row of a representation depends on nothing but its text and, for a response, on the query, which keeps its
 position for ever; the text's digest is stored beside it. So what is current is kept, whatever was imported
 since, and what is lacking is computed outside any transaction.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from crm.encoder import DIMENSIONS
-from crm.representation import MISSING, Representation, representation, text_digest
+from crm.embedded.encoder import DIMENSIONS, sentence_encoder
+from crm.embedded.representation import MISSING, Representation, representation, text_digest
 from db import Database
-from db.lock import exclusive
+from db.database import exclusive
 from db.repositories import representations
-from db.repositories.benchmarks import get_benchmark
-from db.repositories.texts import query_texts, response_texts
-from leaderboard.contest import QUERY_REPRESENTATION
-from precompute.encoding import Asked, Row, encoded_by_llm, rows_of
+from db.repositories.benchmarks import find_benchmark, get_benchmark
+from db.repositories.contents import query_texts, response_texts
+from leaderboard.benchmark import QUERY_REPRESENTATION
 from precompute.engines import Engine, LocalEngine
-from precompute.text_embedding import EmbedTexts, embed_texts
+from precompute.progress import progress_bar
 
 Arrays = dict[str, NDArray[Any]]
 Texts = Sequence[str | None]
+TextAndQuery = tuple[str, str]
+"""A text and the query that it answers; of a query itself, a blank."""
+Row = Mapping[str, NDArray[Any]]
+"""One row of each array of a representation."""
+TEXTS_AT_ONCE = 1000
+"""Texts in one item. The encoder pads texts of a batch to one length, which can change a feature by one step:
+all engines cut alike, so that they give the same bytes."""
+EmbedTexts = Callable[[Sequence[str]], NDArray[np.float32]]
+"""From N texts to their unit-length embeddings ``[N, 384]``."""
+
+
+def embed_texts(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return the unit-length embeddings ``[N, 384]`` of N texts by the bundled sentence encoder."""
+    return sentence_encoder().embed(texts)
+
+
+def remembering(embed: EmbedTexts) -> EmbedTexts:
+    """Return an `EmbedTexts` that asks for each text once: a query is embedded to be placed and stored."""
+    known: dict[str, NDArray[np.float32]] = {}
+
+    def embed_once(texts: Sequence[str]) -> NDArray[np.float32]:
+        unknown = [text for text in dict.fromkeys(texts) if text not in known]
+        if unknown:
+            known.update(zip(unknown, embed(unknown), strict=True))
+        return np.array([known[text] for text in texts], dtype=np.float32).reshape(len(texts), DIMENSIONS)
+
+    return embed_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +65,7 @@ class EmbedSummary:
     computed: int = 0
     current: int = 0
 
-    def __add__(self, other: "EmbedSummary") -> "EmbedSummary":
+    def __add__(self, other: EmbedSummary) -> EmbedSummary:
         return EmbedSummary(self.computed + other.computed, self.current + other.current)
 
 
@@ -64,7 +93,7 @@ def embed_benchmark(
     embed: EmbedTexts = embed_texts,
     engine: Engine | None = None,
 ) -> EmbedSummary:
-    """Brings the representations of a benchmark's queries and responses up to date.
+    """Bring the representations of a benchmark's queries and responses up to date.
 
     Stored after every LLM, so that an interrupted run continues where it was. A row whose text is not stored
     (as in a bundle without texts) stays as it is.
@@ -77,18 +106,18 @@ def embed_benchmark(
         engine: where responses are encoded; default this process.
 
     Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        WeightsError: the bundled representation is absent or damaged.
-        EngineError: the engine's workers fail.
+        NotFoundError: no benchmark has this slug.
+        UnavailableError: the bundled representation is absent or damaged.
+        PrecomputeError: the engine's workers fail.
     """
     fitted = fitted or representation()
     with database.session() as session:
-        llms = [llm.name for llm in get_benchmark(session, slug).llms]
+        llms = [llm.name for llm in get_benchmark(session, find_benchmark(session, slug)).llms]
     _update(database, _queries(slug, embed), {})
     targets = {llm: _responses(slug, llm, fitted) for llm in llms}
     done: list[EmbedSummary] = []
 
-    def lacking() -> Iterator[tuple[str, list[Asked]]]:
+    def lacking() -> Iterator[tuple[str, list[TextAndQuery]]]:
         for llm, target in targets.items():
             found = _stored(database, target, {})
             if isinstance(found, EmbedSummary):
@@ -105,8 +134,9 @@ def _queries(slug: str, embed: EmbedTexts) -> _Target:
     name = QUERY_REPRESENTATION
 
     def read(session: Session) -> tuple[Texts, Texts, Arrays | None]:
-        texts = query_texts(session, slug)
-        stored = representations.get_query_representation(session, slug, name)
+        benchmark = find_benchmark(session, slug)
+        texts = query_texts(session, benchmark)
+        stored = representations.get_query_representation(session, benchmark, name)
         return texts, [None] * len(texts), stored
 
     def encode(texts: Sequence[str], _: Sequence[str]) -> Arrays:
@@ -114,7 +144,9 @@ def _queries(slug: str, embed: EmbedTexts) -> _Target:
 
     return _Target(
         read,
-        lambda session, arrays: representations.put_query_representation(session, slug, name, arrays),
+        lambda session, arrays: representations.put_query_representation(
+            session, find_benchmark(session, slug), name, arrays
+        ),
         encode,
         lambda n: {
             "embedding": np.zeros((n, DIMENSIONS), dtype=np.float16),
@@ -125,24 +157,27 @@ def _queries(slug: str, embed: EmbedTexts) -> _Target:
 
 def _responses(slug: str, llm: str, fitted: Representation) -> _Target:
     def read(session: Session) -> tuple[Texts, Texts, Arrays | None]:
-        stored = representations.get_representation(session, slug, llm, fitted.name)
-        return response_texts(session, slug, llm), query_texts(session, slug), stored
+        benchmark = find_benchmark(session, slug)
+        stored = representations.get_representation(session, benchmark, llm, fitted.name)
+        return response_texts(session, benchmark, llm), query_texts(session, benchmark), stored
 
     def write(session: Session, arrays: Arrays) -> None:
-        representations.put_representation(session, slug, llm, fitted.name, arrays)
+        representations.put_representation(session, find_benchmark(session, slug), llm, fitted.name, arrays)
 
     return _Target(read, write, fitted.encode, fitted.blank)
 
 
-def _update(database: Database, target: _Target, fresh: dict[Asked, Row]) -> EmbedSummary:
-    """Stores fresh rows; what is lacking still, as texts were imported in between, is computed here."""
+def _update(database: Database, target: _Target, fresh: dict[TextAndQuery, Row]) -> EmbedSummary:
+    """Store fresh rows; what is lacking still, as texts were imported in between, is computed here."""
     while not isinstance(found := _stored(database, target, fresh), EmbedSummary):
         fresh |= rows_of(found, target.encode([text for text, _ in found], [query for _, query in found]))
     return found
 
 
-def _stored(database: Database, target: _Target, fresh: Mapping[Asked, Row]) -> EmbedSummary | list[Asked]:
-    """Stores the target's arrays if fresh rows complete them; else returns what they lack."""
+def _stored(
+    database: Database, target: _Target, fresh: Mapping[TextAndQuery, Row]
+) -> EmbedSummary | list[TextAndQuery]:
+    """Store the target's arrays if fresh rows complete them; else returns what they lack."""
     with exclusive(database.engine), database.session() as session:
         texts, queries, stored = target.read(session)
         arrays, computed, lacking = _merged(texts, queries, stored, fresh, target.blank)
@@ -157,17 +192,17 @@ def _merged(
     texts: Texts,
     queries: Texts,
     stored: Arrays | None,
-    fresh: Mapping[Asked, Row],
+    fresh: Mapping[TextAndQuery, Row],
     blank: Callable[[int], Arrays],
-) -> tuple[Arrays, int, list[Asked]]:
-    """Returns the arrays as far as they are known, how many rows are fresh, and what is still to compute."""
+) -> tuple[Arrays, int, list[TextAndQuery]]:
+    """Return the arrays as far as they are known, how many rows are fresh, and what is still to compute."""
     arrays = blank(len(texts))
     if stored is not None and _fits(stored, arrays):
         kept = min(len(texts), len(stored["digest"]))
         # Queries keep their position for ever, so a stored row is about the text at its place.
         for name, array in arrays.items():
             array[:kept] = stored[name][:kept]
-    lacking: dict[Asked, None] = {}
+    lacking: dict[TextAndQuery, None] = {}
     computed = 0
     for row, (text, query, digest) in enumerate(zip(texts, queries, _digests(texts).tolist(), strict=True)):
         # A text that is not stored here may have been embedded where it was.
@@ -184,7 +219,7 @@ def _merged(
 
 
 def _fits(stored: Arrays, arrays: Arrays) -> bool:
-    """Whether stored arrays are of the same kind, whatever their number of rows."""
+    """Return whether stored arrays are of the same kind, whatever their number of rows."""
     return stored.keys() == arrays.keys() and all(
         stored[name].shape[1:] == array.shape[1:] and stored[name].dtype == array.dtype
         for name, array in arrays.items()
@@ -202,3 +237,64 @@ def _equal(arrays: Arrays, stored: Arrays | None) -> bool:
 
 def _digests(texts: Texts) -> NDArray[np.uint64]:
     return np.array([MISSING if text is None else text_digest(text) for text in texts], dtype=np.uint64)
+
+
+def encoded_by_llm(
+    engine: Engine, fitted: Representation, lacking: Iterable[tuple[str, Sequence[TextAndQuery]]]
+) -> Iterator[tuple[str, dict[TextAndQuery, Row]]]:
+    """Yield rows of every LLM's texts, each LLM's when they are complete, in any order.
+
+    Args:
+        engine: Where they are computed.
+        fitted: The representation.
+        lacking: Names of LLMs, each once, and at least one text of each; drawn as they are needed.
+    """
+    unfinished: dict[str, int] = {}
+    found: dict[str, dict[TextAndQuery, Row]] = {}
+
+    def chunks() -> Iterator[_Chunk]:
+        for llm, asked in lacking:
+            firsts = range(0, len(asked), TEXTS_AT_ONCE)
+            unfinished[llm], found[llm] = len(firsts), {}
+            for first in firsts:
+                yield _Chunk(llm, tuple(asked[first : first + TEXTS_AT_ONCE]))
+
+    for encoded in engine.map(partial(_EncodeWorker, fitted), chunks()):
+        llm = encoded.chunk.llm
+        found[llm] |= rows_of(encoded.chunk.asked, encoded.arrays)
+        unfinished[llm] -= 1
+        if not unfinished[llm]:
+            yield llm, found.pop(llm)
+
+
+def rows_of(asked: Sequence[TextAndQuery], arrays: Row) -> dict[TextAndQuery, Row]:
+    """Return arrays of N texts taken apart into rows."""
+    return {one: {name: array[row] for name, array in arrays.items()} for row, one in enumerate(asked)}
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Some texts of an LLM."""
+
+    llm: str
+    asked: tuple[TextAndQuery, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """The arrays of a chunk, one row a text."""
+
+    chunk: _Chunk
+    arrays: Row
+
+
+class _EncodeWorker:
+    """Encodes chunks; the encoder is loaded by the first."""
+
+    def __init__(self, fitted: Representation) -> None:
+        self._fitted = fitted
+
+    def __call__(self, chunk: _Chunk) -> _Encoded:
+        with progress_bar(f"Embedding {chunk.llm}") as progress:
+            texts, queries = zip(*chunk.asked, strict=True)
+            return _Encoded(chunk, self._fitted.encode(texts, queries, progress))

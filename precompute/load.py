@@ -11,27 +11,34 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
-from crm.representation import Representation, representation
-from db import (
-    BenchmarkNotFoundError,
-    BenchmarkRecord,
-    CategoryTree,
-    Database,
-    QuerySource,
-    storable_text,
-    text_sha256,
+from crm.embedded.representation import Representation, representation
+from db import Database
+from db.database import exclusive
+from db.errors import NotFoundError
+from db.records import BenchmarkRecord, BenchmarkRef, CategoryTree, QuerySource
+from db.repositories.benchmarks import find_benchmark, get_benchmark, set_baseline, upsert_benchmark
+from db.repositories.contents import (
+    delete_unused_topics,
+    response_texts,
+    set_responses,
+    upsert_categories,
+    upsert_llms,
+    upsert_queries,
 )
-from db.lock import exclusive
-from db.repositories.benchmarks import get_benchmark, set_baseline, upsert_benchmark
-from db.repositories.contents import delete_unused_topics, upsert_categories, upsert_llms, upsert_queries
-from db.repositories.texts import response_texts, set_responses
-from precompute.embed import EmbedSummary, embed_benchmark
-from precompute.errors import SlugError, UnknownLLMError
+from db.serialization import storable_text, text_sha256
+from precompute.embed import EmbedSummary, EmbedTexts, embed_benchmark, embed_texts, remembering
+from precompute.errors import PrecomputeError, unknown_llm
 from precompute.importers import ImportedBenchmark
-from precompute.placement import Placement, kept_place, place_queries, stored_matches
 from precompute.progress import progress_bar
-from precompute.text_embedding import EmbedTexts, embed_texts, remembering
-from precompute.topics import TopicReference, in_display_order, stored_reference
+from precompute.topics.assignment import (
+    ReferenceTopics,
+    TopicAssignment,
+    assign_topics,
+    given_place,
+    in_display_order,
+    stored_matches,
+    stored_reference,
+)
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
@@ -62,13 +69,13 @@ class ImportSummary:
 
 
 def check_slug(slug: str) -> str:
-    """Returns the slug, which must be fit for a link and a file name.
+    """Return the slug, which must be fit for a link and a file name.
 
     Raises:
-        SlugError: it is not.
+        PrecomputeError: it is not.
     """
     if not _SLUG.fullmatch(slug):
-        raise SlugError(
+        raise PrecomputeError(
             f"{slug!r} is no slug: it takes small letters, digits, dots, dashes and underscores, and begins "
             "with a letter or digit."
         )
@@ -76,11 +83,12 @@ def check_slug(slug: str) -> str:
 
 
 def stored_benchmark(session: Session, slug: str) -> BenchmarkRecord | None:
-    """Returns the stored benchmark, None if there is none."""
+    """Return the stored benchmark, None if there is none."""
     try:
-        return get_benchmark(session, slug)
-    except BenchmarkNotFoundError:
+        benchmark = find_benchmark(session, slug)
+    except NotFoundError:
         return None
+    return get_benchmark(session, benchmark)
 
 
 def import_benchmark(
@@ -92,7 +100,7 @@ def import_benchmark(
     fitted: Representation | None = None,
     embed: EmbedTexts = embed_texts,
 ) -> ImportSummary:
-    """Writes and embeds an imported benchmark.
+    """Write and embeds an imported benchmark.
 
     What is stored is kept but for what the import says otherwise: topics, titles and the baseline change only
     where they are given explicitly.
@@ -106,9 +114,8 @@ def import_benchmark(
         embed: the embeddings of queries.
 
     Raises:
-        SlugError: the benchmark's slug is none.
-        UnknownLLMError: the baseline is neither imported nor stored.
-        WeightsError: the bundled representation is absent or damaged; nothing is written.
+        PrecomputeError: the benchmark's slug is none; the baseline is neither imported nor stored.
+        UnavailableError: the bundled representation is absent or damaged; nothing is written.
     """
     check_slug(imported.info.slug)
     fitted, embed = fitted or representation(), remembering(embed)
@@ -116,16 +123,19 @@ def import_benchmark(
     with database.session() as session:
         stored, reference = stored_benchmark(session, slug), stored_reference(session)
     # Embedding takes long, so places are found before the lock is taken.
-    placement = place_queries(imported.queries, stored, reference, embed)
+    placement = assign_topics(imported.queries, stored, reference, embed)
     with exclusive(database.engine), database.session() as session:
         stored = stored_benchmark(session, slug)
         chosen = _baseline(imported, stored, baseline)
         _write_info(session, imported, stored, title)
-        _write_llms(session, imported, stored)
-        set_baseline(session, slug, chosen)
+        benchmark = find_benchmark(session, slug)
+        _write_llms(session, benchmark, imported, stored)
+        set_baseline(session, benchmark, chosen)
         sources = _sources(imported, stored, placement)
-        _write_queries(session, slug, sources, stored, reference)
-        n_imported = _write_responses(session, imported, [source.external_id for source in sources])
+        _write_queries(session, benchmark, sources, stored, reference)
+        n_imported = _write_responses(
+            session, benchmark, imported, [source.external_id for source in sources]
+        )
     n_responses = sum(map(len, imported.responses.values()))
     origin = imported.baseline_origin if stored is None and baseline is None else ""
     return ImportSummary(
@@ -141,16 +151,16 @@ def import_benchmark(
 
 
 def _baseline(imported: ImportedBenchmark, stored: BenchmarkRecord | None, asked: str | None) -> str:
-    """Returns the baseline asked for, else the stored one, else the importer's.
+    """Return the baseline asked for, else the stored one, else the importer's.
 
     Raises:
-        UnknownLLMError: there is no such LLM.
+        PrecomputeError: there is no such LLM.
     """
     if asked is None:
         return (stored.baseline if stored is not None else None) or imported.baseline
     known = [llm.name for llm in (*imported.llms, *(stored.llms if stored is not None else ()))]
     if asked not in known:
-        raise UnknownLLMError(asked, f"the benchmark {imported.info.slug!r}", known)
+        raise unknown_llm(asked, f"the benchmark {imported.info.slug!r}", known)
     return asked
 
 
@@ -163,30 +173,35 @@ def _write_info(
         upsert_benchmark(session, titled)
 
 
-def _write_llms(session: Session, imported: ImportedBenchmark, stored: BenchmarkRecord | None) -> None:
+def _write_llms(
+    session: Session,
+    benchmark: BenchmarkRef,
+    imported: ImportedBenchmark,
+    stored: BenchmarkRecord | None,
+) -> None:
     known = set() if stored is None else {llm.name for llm in stored.llms}
     if new := [llm for llm in imported.llms if llm.name not in known]:
-        upsert_llms(session, imported.info.slug, new)
+        upsert_llms(session, benchmark, new)
 
 
 def _sources(
-    imported: ImportedBenchmark, stored: BenchmarkRecord | None, placement: Placement
+    imported: ImportedBenchmark, stored: BenchmarkRecord | None, placement: TopicAssignment
 ) -> list[QuerySource]:
-    """Returns the imported queries as they are to be stored, in their order."""
+    """Return the imported queries as they are to be stored, in their order."""
     sources = []
     matches = stored_matches(imported.queries, stored)
     for query, (external_id, record), found in zip(imported.queries, matches, placement.places, strict=True):
-        category, topic = kept_place(query, record) or found
+        category, topic = given_place(query, record) or found
         sources.append(QuerySource(external_id, category, topic, text_sha256(query.text), query.text))
     return sources
 
 
 def _write_queries(
     session: Session,
-    slug: str,
+    benchmark: BenchmarkRef,
     sources: Sequence[QuerySource],
     stored: BenchmarkRecord | None,
-    reference: TopicReference | None,
+    reference: ReferenceTopics | None,
 ) -> None:
     known = {} if stored is None else {query.external_id: query for query in stored.queries}
     changed = [
@@ -202,28 +217,33 @@ def _write_queries(
     topics: dict[str, list[str]] = {}
     for category, topic in places:
         topics.setdefault(category, []).append(topic)
-    upsert_categories(session, slug, [CategoryTree(name, tuple(listed)) for name, listed in topics.items()])
-    upsert_queries(session, slug, changed)
+    upsert_categories(
+        session, benchmark, [CategoryTree(name, tuple(listed)) for name, listed in topics.items()]
+    )
+    upsert_queries(session, benchmark, changed)
     if known.keys() & {source.external_id for source in changed}:
         # Queries that moved may have left a topic empty.
-        delete_unused_topics(session, slug)
+        delete_unused_topics(session, benchmark)
 
 
-def _write_responses(session: Session, imported: ImportedBenchmark, external_ids: Sequence[str]) -> int:
-    """Stores the responses that are new or changed; returns how many."""
-    slug = imported.info.slug
-    positions = {query.external_id: row for row, query in enumerate(get_benchmark(session, slug).queries)}
+def _write_responses(
+    session: Session, benchmark: BenchmarkRef, imported: ImportedBenchmark, external_ids: Sequence[str]
+) -> int:
+    """Store the responses that are new or changed; returns how many."""
+    positions = {
+        query.external_id: row for row, query in enumerate(get_benchmark(session, benchmark).queries)
+    }
     n_changed = 0
     with progress_bar("Storing responses") as progress:
         for done, (llm, texts) in enumerate(imported.responses.items(), start=1):
-            present = response_texts(session, slug, llm)
+            present = response_texts(session, benchmark, llm)
             changed = {
                 external_ids[index]: text
                 for index, text in texts.items()
                 if present[positions[external_ids[index]]] != storable_text(text)
             }
             if changed:
-                set_responses(session, slug, llm, changed)
+                set_responses(session, benchmark, llm, changed)
             n_changed += len(changed)
             progress(done, len(imported.responses))
     return n_changed

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from db import Database
-from db.lock import exclusive
-from db.repositories.benchmarks import get_benchmark
+from db.database import exclusive
+from db.repositories.benchmarks import find_benchmark, get_benchmark
+from db.repositories.contents import query_texts
 from db.repositories.pools import add_to_pool, get_pool, put_pool
-from db.repositories.preferences import first_turns
-from db.repositories.texts import query_texts
-from precompute.errors import NoQueriesError, NoSourcesError
+from db.repositories.preferences import find_preference_set, first_turns
+from precompute.errors import PrecomputeError
 from precompute.importers import read_queries
 from precompute.load import check_slug
 
-Found = tuple[str, str]
+QueryAndSource = tuple[str, str]
 """A query's text, and where it comes from."""
 
 
@@ -47,7 +47,7 @@ def gather(
     column: str | None = None,
     title: str | None = None,
 ) -> PoolSummary:
-    """Adds queries to a pool, which is created if need be; texts that it has already stay as they are.
+    """Add queries to a pool, which is created if need be; texts that it has already stay as they are.
 
     All are added in one transaction, or none.
 
@@ -61,36 +61,39 @@ def gather(
         title: a new title.
 
     Raises:
-        SlugError: the slug is none.
-        ImportFileError: a file cannot be read.
-        BenchmarkNotFoundError, PreferenceSetNotFoundError: there is no such benchmark or preference data.
-        NoSourcesError: no file, benchmark or preference data is named.
-        NoQueriesError: there are no texts in one of the sources.
+        PrecomputeError: the slug is none; a file cannot be read; no file, benchmark or preference data is
+            named; there are no texts in one of the sources.
+        NotFoundError: there is no such benchmark or preference data.
     """
     check_slug(slug)
     read = {str(file): list(_of_file(file, column)) for file in files}
     with database.session() as session:
         for name in benchmarks:
-            record = get_benchmark(session, name)
-            texts = zip(record.queries, query_texts(session, name), strict=True)
+            benchmark = find_benchmark(session, name)
+            record = get_benchmark(session, benchmark)
+            texts = zip(record.queries, query_texts(session, benchmark), strict=True)
             read[f"benchmark {name}"] = [
                 (text, f"{name}:{query.external_id}") for query, text in texts if text
             ]
         for name in preferences:
-            turns = first_turns(session, name)
+            turns = first_turns(session, find_preference_set(session, name))
             read[f"preferences {name}"] = [(turn.text, f"{name}:{turn.external_id}") for turn in turns]
     if not read:
-        raise NoSourcesError
+        raise PrecomputeError(
+            "Name what to gather queries from: files, --benchmark SLUG or --preferences SLUG."
+        )
     for source, found in read.items():
         if not found:
-            raise NoQueriesError(source)
+            raise PrecomputeError(
+                f"There are no texts of queries in {source}: name another source, or import its texts."
+            )
     with exclusive(database.engine), database.session() as session:
-        put_pool(session, slug, title)
-        n_added = add_to_pool(session, slug, [query for found in read.values() for query in found])
-        n_queries = get_pool(session, slug).n_queries
+        pool = put_pool(session, slug, title)
+        n_added = add_to_pool(session, pool, [query for found in read.values() for query in found])
+        n_queries = get_pool(session, pool).n_queries
     return PoolSummary(slug, {source: len(found) for source, found in read.items()}, n_added, n_queries)
 
 
-def _of_file(path: Path, column: str | None) -> Iterator[Found]:
+def _of_file(path: Path, column: str | None) -> Iterator[QueryAndSource]:
     for place, text in read_queries(path, column):
         yield text, f"{path.name}:{place}"

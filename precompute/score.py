@@ -1,29 +1,32 @@
-"""Scores a benchmark under many criteria sets ahead of time: score matrices, and the win rates they come to.
-
-The page then has slow judges' rankings at once, and bundles and readers of SQL have every win rate.
-"""
+"""Scoring of a benchmark under many criteria sets ahead of time: score matrices and their win rates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
-from crm.protocol import CRM
+from crm.protocol import CRM, JudgedBenchmark, Question, ScoreBlock, Verdict
+from crm.registry import get_crm, judge_maker
+from crm.scoring import BATCH, HasBatch, QuestionBlock, question_blocks
 from db import Database
-from db.lock import job_locks
-from db.repositories.benchmarks import get_benchmark
-from db.repositories.scores import list_scores
-from db.repositories.win_rates import put_win_rates, win_rate_coverage
-from leaderboard.contest import StoredContest
-from leaderboard.judging.filling import Filling
+from db.database import job_locks
+from db.records import WinRateRecord
+from db.repositories.benchmarks import find_benchmark, get_benchmark
+from db.repositories.scores import ALL_QUERIES, list_scores, put_win_rates, win_rate_coverage
+from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.scoring_jobs.task import ScoringTask
 from leaderboard.selection import queries_with
-from leaderboard.statistics.matrix import Mask
-from leaderboard.stored_win_rates import win_rate_records
-from precompute.score_progress import ScoringProgress, ScoringTally
+from leaderboard.statistics.bootstrap import bootstrap_win_rates, win_rate_interval
+from leaderboard.statistics.win_rate import Mask, outcomes, win_rates
+from precompute.engines import Engine
+from precompute.errors import PrecomputeError
+from precompute.progress import ScoringCounter, ScoringProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,9 @@ def score_benchmark(
     criteria_sets: Sequence[CriteriaSet],
     *,
     topics: Sequence[str] = (),
-    tell: Callable[[ScoringProgress], None] = lambda _: None,
+    on_progress: Callable[[ScoringProgress], None] = lambda _: None,
 ) -> list[ScoreSummary]:
-    """Judges what is not judged yet under each of the criteria sets, and stores win rates.
+    """Judge what is not judged yet under each of the criteria sets, and stores win rates.
 
     Stored part by part, so an interrupted run continues where it was. Win rates of a criteria set are stored
     when all of its pairs are judged.
@@ -73,81 +76,221 @@ def score_benchmark(
         criteria_sets: what to judge by; a set without criteria is the default ranking.
         topics: only queries of these categories or topics; none for all. A judge that reads representations
             judges all in any case.
-        tell: told how far a judge is, at the start of every set and after every block.
+        on_progress: called with how far a judge is, at the start of every set and after every block.
 
     Returns:
         One summary a judge.
 
     Raises:
-        JobRunningError: another process is scoring the benchmark with one of the judges.
-        BenchmarkNotFoundError: no benchmark has this slug.
+        DatabaseError: another process is scoring the benchmark with one of the judges; it changed while it
+            was scored; what is stored is of its earlier state.
+        NotFoundError: no benchmark has this slug.
         UnknownTopicError: the benchmark lacks one of the topics.
-        BenchmarkChangedError: it changed while it was scored; what is stored is of its earlier state.
         CRMError, LeaderboardError: a judge cannot judge the benchmark, or fails; what it did is stored.
     """
     distinct = list({criteria.key: criteria for criteria in criteria_sets}.values())
     with job_locks(database.engine, [f"scoring {slug!r} with {crm.name}" for crm in crms]):
         with database.session() as session:
-            contest = StoredContest(database, get_benchmark(session, slug))
-        selected = queries_with(contest.record, topics)
-        return [_score(contest, crm, distinct, selected, tell) for crm in crms]
+            benchmark = LoadedBenchmark(database, get_benchmark(session, find_benchmark(session, slug)))
+        selected = queries_with(benchmark.record, topics)
+        return [_score(benchmark, crm, distinct, selected, on_progress) for crm in crms]
 
 
 def _score(
-    contest: StoredContest,
+    benchmark: LoadedBenchmark,
     crm: CRM,
     criteria_sets: Sequence[CriteriaSet],
     selected: Mask,
-    tell: Callable[[ScoringProgress], None],
+    on_progress: Callable[[ScoringProgress], None],
 ) -> ScoreSummary:
     start = monotonic()
-    given = contest.judgeable(crm.representation)
-    complete = {llm: int(n) for llm, n in zip(contest.llms, given.sum(axis=1), strict=True) if n}
-    covered = _coverage(contest, crm)
+    given = benchmark.judgeable(crm.representation)
+    complete = {llm: int(n) for llm, n in zip(benchmark.llms, given.sum(axis=1), strict=True) if n}
+    covered = _coverage(benchmark, crm)
     n_pairs = int(given[:, selected].sum())
-    tally = ScoringTally(crm.name, len(criteria_sets), n_pairs, tell)
+    counter = ScoringCounter(crm.name, len(criteria_sets), n_pairs, on_progress)
     judged = stored = 0
     scored = [criteria for criteria in criteria_sets if covered.get(criteria.key) == complete]
     for _ in scored:
-        tally.skip()
+        counter.skip()
         stored += n_pairs
     for criteria in criteria_sets:
         if criteria not in scored:
-            filling = Filling(contest, crm, criteria)
-            before = filling.matrix.n_judged
-            _judge(filling, selected, tally)
-            n_new = filling.matrix.n_judged - before
+            task = ScoringTask(benchmark, crm, criteria)
+            before = task.matrix.n_judged
+            _judge(task, selected, counter)
+            n_new = task.matrix.n_judged - before
             judged += n_new
-            stored += max(0, filling.matrix.count(selected)[0] - n_new)
-            if not filling.matrix.todo.any():
-                _store_win_rates(filling)
-            tally.end()
+            stored += max(0, task.matrix.count(selected)[0] - n_new)
+            if not task.matrix.todo.any():
+                _store_win_rates(task)
+            counter.end()
     seconds = monotonic() - start
-    return ScoreSummary(crm.name, judged, stored, seconds, *_counts(contest, crm))
+    return ScoreSummary(crm.name, judged, stored, seconds, *_counts(benchmark, crm))
 
 
-def _judge(filling: Filling, selected: Mask, tally: ScoringTally) -> None:
+def _judge(task: ScoringTask, selected: Mask, counter: ScoringCounter) -> None:
     """Judge what is missing under one criteria set: the only place where pairs are judged."""
-    tally.begin(filling.matrix.count(selected)[0])
-    if np.any(filling.matrix.todo[:, selected]):
-        filling.fill(lambda: selected, lambda: tally.reach(filling.matrix.count(selected)[0]))
+    counter.begin(task.matrix.count(selected)[0])
+    if np.any(task.matrix.todo[:, selected]):
+        task.fill(lambda: selected, lambda: counter.reach(task.matrix.count(selected)[0]))
 
 
-def _store_win_rates(filling: Filling) -> None:
-    record = filling.contest.record
-    records = win_rate_records(filling.contest, filling.matrix.prob)
-    with filling.contest.database.session() as session:
-        put_win_rates(session, record.info.slug, filling.key, records, computed_from=record.updated_at)
+def _store_win_rates(task: ScoringTask) -> None:
+    record = task.benchmark.record
+    records = win_rate_records(task.benchmark, task.matrix.prob)
+    with task.benchmark.database.session() as session:
+        put_win_rates(
+            session,
+            find_benchmark(session, record.info.slug),
+            task.key,
+            records,
+            computed_from=record.updated_at,
+        )
 
 
-def _coverage(contest: StoredContest, crm: CRM) -> Mapping[str, Mapping[str, int]]:
-    with contest.database.session() as session:
-        return win_rate_coverage(session, contest.record.info.slug, crm.name, crm.version)
+def _coverage(benchmark: LoadedBenchmark, crm: CRM) -> Mapping[str, Mapping[str, int]]:
+    with benchmark.database.session() as session:
+        return win_rate_coverage(
+            session, find_benchmark(session, benchmark.record.info.slug), crm.name, crm.version
+        )
 
 
-def _counts(contest: StoredContest, crm: CRM) -> tuple[int, int]:
-    """How many criteria sets have scores by the judge, and how many have win rates."""
-    with contest.database.session() as session:
-        keys = [scores.key for scores in list_scores(session, contest.record.info.slug)]
+def _counts(benchmark: LoadedBenchmark, crm: CRM) -> tuple[int, int]:
+    """Return how many criteria sets have scores by the judge, and how many have win rates."""
+    with benchmark.database.session() as session:
+        keys = [
+            scores.key for scores in list_scores(session, find_benchmark(session, benchmark.record.info.slug))
+        ]
     n_stored = sum((key.crm, key.crm_version) == (crm.name, crm.version) for key in keys)
-    return n_stored, len(_coverage(contest, crm))
+    return n_stored, len(_coverage(benchmark, crm))
+
+
+def distributed_judge(engine: Engine, name: str) -> CRM:
+    """Return the judge of this name; one that reads texts does so in the engine's workers.
+
+    Raises:
+        CRMError: There is none, or it cannot be made.
+    """
+    crm = get_crm(name)
+    if engine.in_process or crm.representation is not None:
+        return crm
+    return DistributedCRM(crm, judge_maker(name), engine)
+
+
+class DistributedCRM:
+    """Judges blocks of questions in workers; implements ``CRM``.
+
+    The blocks are those that the judge would get in this process, so the probabilities are the same too,
+    but they come in any order.
+    """
+
+    representation: str | None = None
+
+    def __init__(self, crm: CRM, make: Callable[[], CRM], engine: Engine) -> None:
+        """Spread a judge over an engine; ``make`` makes it in a worker."""
+        self.name = crm.name
+        self.version = crm.version
+        self._crm = crm
+        self._make = make
+        self._engine = engine
+
+    def judge(self, questions: Sequence[Question]) -> list[Verdict]:
+        """Judge a few pairs in this process."""
+        return self._crm.judge(questions)
+
+    def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
+        """Blocks of all LLMs on a few queries each, each as soon as it is judged.
+
+        Raises:
+            PrecomputeError: The workers fail, or have another version of the judge.
+            CRMError: The judge fails.
+        """
+        batch = self._crm.pairs_at_once if isinstance(self._crm, HasBatch) else BATCH
+        waiting: dict[int, QuestionBlock] = {}
+
+        def asked() -> Iterator[_AskedBlock]:
+            for number, block in enumerate(question_blocks(criteria, benchmark, batch=batch)):
+                waiting[number] = block
+                yield _AskedBlock(number, block.questions)
+
+        for judged in self._engine.map(partial(_JudgeWorker, self._make, self.name, self.version), asked()):
+            yield waiting.pop(judged.number).answered(judged.prob_a)
+
+
+@dataclass(frozen=True)
+class _AskedBlock:
+    """The questions of one block."""
+
+    number: int
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True)
+class _JudgedBlock:
+    """The probabilities that A is preferred, one a question."""
+
+    number: int
+    prob_a: tuple[float, ...]
+
+
+class _JudgeWorker:
+    """Judges blocks with a judge of its own."""
+
+    def __init__(self, make: Callable[[], CRM], name: str, version: str) -> None:
+        self._crm = make()
+        if self._crm.version != version:
+            raise PrecomputeError(
+                f"The judge {name!r} has the version {self._crm.version!r} at a worker and {version!r} here: "
+                "its files must be the same on all nodes."
+            )
+
+    def __call__(self, asked: _AskedBlock) -> _JudgedBlock:
+        verdicts = self._crm.judge(asked.questions) if asked.questions else []
+        return _JudgedBlock(asked.number, tuple(verdict.prob_a for verdict in verdicts))
+
+
+def win_rate_records(benchmark: LoadedBenchmark, prob: NDArray[np.float32]) -> list[WinRateRecord]:
+    """Return the win rates of every LLM, each the same that the leaderboard shows for these topics.
+
+    Args:
+        benchmark: The benchmark.
+        prob: Its score matrix ``[L, Q]``, NaN where there is no verdict.
+
+    Returns:
+        All queries first, then the categories that have queries in display order; LLMs without a verdict on
+        any of the queries are left out.
+
+    Raises:
+        LeaderboardError: A value lies outside [0, 1].
+    """
+    records = _win_rates_within(benchmark, prob, ALL_QUERIES, np.ones(benchmark.n_queries, dtype=np.bool_))
+    for index, name in enumerate(benchmark.category_names):
+        inside = benchmark.category_index == index
+        if inside.any():
+            records += _win_rates_within(benchmark, prob, name, inside)
+    return records
+
+
+def _win_rates_within(
+    benchmark: LoadedBenchmark, prob: NDArray[np.float32], category: str, selected: Mask
+) -> list[WinRateRecord]:
+    chosen = prob[:, selected]
+    outcome = outcomes(chosen)
+    hard, soft = win_rates(outcome), win_rates(outcomes(chosen, soft=True))
+    n_queries = np.sum(~np.isnan(outcome), axis=1)
+    samples = bootstrap_win_rates(outcome, benchmark.topic_index[selected])
+    ci_low, ci_high = win_rate_interval(samples, hard, n_queries)
+    return [
+        WinRateRecord(
+            llm,
+            category,
+            float(hard[row]),
+            float(soft[row]),
+            float(ci_low[row]),
+            float(ci_high[row]),
+            int(n_queries[row]),
+        )
+        for row, llm in enumerate(benchmark.llms)
+        if n_queries[row]
+    ]

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import settings
 
 from crm.criteria import CriteriaSet
-from db import LLMRecord
-from db.engine import URL_VARIABLE
-from db.repositories import contents, texts
+from db.database import URL_VARIABLE
+from db.records import LLMRecord
+from db.repositories import contents
+from db.repositories.benchmarks import find_benchmark
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
 from leaderboard.view import View
@@ -24,7 +25,43 @@ settings.load_profile("usl")
 
 CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
 LONG = "a long answer " * 9
+TESTS = Path(__file__).parent
+NOT_FAST = (
+    "browser",
+    "crm/backends",
+    "crm/data/test_clustering.py",
+    "crm/data/test_topic_model.py",
+    "crm/embedded/test_gaming.py",
+    "crm/embedded/test_quality.py",
+    "crm/evaluation/test_commands.py",
+    "crm/test_cli.py",
+    "crm/training",
+    "db/test_database.py",
+    "leaderboard/test_command_line.py",
+    "pages",
+    "precompute/collect/test_interruptions.py",
+    "precompute/collect/test_local.py",
+    "precompute/commands",
+    "precompute/criteria/test_extraction.py",
+    "precompute/engines",
+    "precompute/test_preferences.py",
+    "precompute/test_score_interruptions.py",
+    "precompute/topics",
+    "vllm",
+)
+"""Tests that run pages, servers, other processes or Ray, load models, train, or find topics."""
+NOT_FAST_MARKERS = ("browser", "corpora", "postgres", "vllm")
 Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test-fast` runs."""
+    for item in items:
+        path = item.path.relative_to(TESTS)
+        slow = any(path.is_relative_to(folder) for folder in NOT_FAST)
+        if not slow and not any(map(item.get_closest_marker, NOT_FAST_MARKERS)):
+            item.add_marker("fast")
 
 
 @pytest.fixture(scope="session")
@@ -71,9 +108,10 @@ def oddly_named(own_service: Service) -> Leaderboard:
     answers = ({"q1": LONG, "q2": LONG}, {"q1": LONG, "q2": "a"}, {"q3": LONG})
     with own_service.database.session() as session:
         samples.store(session)
-        contents.upsert_llms(session, samples.SLUG, [LLMRecord(*names) for names in titles.items()])
+        benchmark = find_benchmark(session, samples.SLUG)
+        contents.upsert_llms(session, benchmark, [LLMRecord(*names) for names in titles.items()])
         for name, responses in zip(titles, answers, strict=True):
-            texts.set_responses(session, samples.SLUG, name, responses)
+            contents.set_responses(session, benchmark, name, responses)
     view = View(samples.SLUG, ("Cooking", "Mail"), CriteriaSet.of(["long"]), crm="longer")
     own_service.judge(view)
     return own_service.leaderboard(view)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from crm import registry
+from crm.baselines import LongerCRM
 from crm.criteria import CriteriaSet
-from crm.protocol import CRM, Contest, Doubt, Question, ScoreBlock, Verdict
-from crm.reference import LongerCRM
+from crm.protocol import CRM, CriterionWarning, JudgedBenchmark, Question, ScoreBlock, Verdict
 from crm.scoring import score_texts
 
 BATCH = 70
@@ -31,8 +31,8 @@ class SlowCRM(LongerCRM):
         self.asked.extend(questions)
         return super().judge(questions)
 
-    def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
-        return score_texts(self, criteria, contest, batch=BATCH)
+    def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
+        return score_texts(self, criteria, benchmark, batch=BATCH)
 
 
 class GatedCRM(SlowCRM):
@@ -55,17 +55,19 @@ class GatedCRM(SlowCRM):
         return super().judge(questions)
 
 
-class DoubtingCRM(SlowCRM):
-    """Doubts every criterion that names a number, and lists of more than three."""
+class WarningCRM(SlowCRM):
+    """Warns of every criterion that names a number, and lists of more than three."""
 
-    def doubts(self, criteria: CriteriaSet) -> tuple[Doubt, ...]:
-        doubted = [
-            Doubt(item, "It tells no number from another.")
+    def warnings(self, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:
+        warned = [
+            CriterionWarning(item, "It tells no number from another.")
             for item in criteria
             if any(letter.isdigit() for letter in item.text)
         ]
-        too_many = [Doubt(None, "These criteria ask for contrary things.")] if len(criteria) > 3 else []
-        return (*doubted, *too_many)
+        too_many = (
+            [CriterionWarning(None, "These criteria ask for contrary things.")] if len(criteria) > 3 else []
+        )
+        return (*warned, *too_many)
 
 
 def register(monkeypatch: pytest.MonkeyPatch, judge: CRM) -> None:

@@ -1,5 +1,9 @@
 """What a configured judge can run on, one module a backend, imported when it is first used.
 
+- `embedded`: the embedded CRM with weights of one's own
+- `transformers_classifier`, `vllm_in_process`, `vllm_server`: a sequence classifier, by what runs it
+- `llm_judge`: a chat model; `reward_model`: a scalar reward model, for the default ranking
+
 Every module has ``make(table)``, which reads the keys of a judge's table in ``crms.toml`` and returns the
 judge; a model is loaded, or a server asked, when the judge first judges.
 """
@@ -10,7 +14,7 @@ from importlib import import_module
 from typing import Final
 
 from crm.config import JudgeTable
-from crm.errors import MissingPackageError
+from crm.errors import UnavailableError
 from crm.protocol import CRM
 
 BACKENDS: Final = {
@@ -24,11 +28,11 @@ BACKENDS: Final = {
 
 
 def make(table: JudgeTable) -> CRM:
-    """The judge that a table describes.
+    """Return the judge that a table describes.
 
     Raises:
         ConfigError: The table has no known backend, or a wrong key.
-        MissingPackageError: The backend's package is not installed.
+        UnavailableError: The backend's package is not installed.
         CRMError: What else the backend raises.
     """
     if table.backend not in BACKENDS:
@@ -42,8 +46,8 @@ def make(table: JudgeTable) -> CRM:
     return judge
 
 
-def missing_package(what: str, package: str) -> MissingPackageError:
-    """The error that something optional needs a package."""
-    return MissingPackageError(
+def missing_package(what: str, package: str) -> UnavailableError:
+    """Return the error that something optional needs a package."""
+    return UnavailableError(
         f"The judge needs the package {package} ({what}): install it as docs/judges.md says."
     )

@@ -1,18 +1,115 @@
-"""What judges that read texts have in common: orders, single criteria, and their sum."""
+"""Judges that read texts: their keys, both orders, single criteria and their sum."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from scipy.special import logit
 
-from crm.backends._settings import TextJudgeSettings
+from crm.config import File, Model, Seconds, Settings, TokenLimit, Url, Variable, VLLMSettings
 from crm.criteria import CriteriaSet
-from crm.protocol import Contest, Floats, Pair, Question, ScoreBlock, Verdict, probabilities
-from crm.scoring import score_texts
+from crm.protocol import Floats, JudgedBenchmark, Question, ScoreBlock, Verdict, probabilities
+from crm.scoring import BATCH, score_texts
+
+
+class TextJudgeSettings(Settings):
+    """Keys of every judge that reads texts.
+
+    Attributes:
+        order_swap: Judge both orders of the responses and average; twice the work, no position bias.
+        mode: ``list`` shows all criteria in one prompt; ``criterion`` asks for each alone and sums their
+            log-odds with the criteria's weights.
+        per_criterion: In mode ``list``, judge each criterion alone too, for reports; K + 1 times the work.
+    """
+
+    order_swap: bool = False
+    mode: Literal["list", "criterion"] = "list"
+    per_criterion: bool = False
+
+    @property
+    def pairs_at_once(self) -> int:
+        """Pairs that the judge is best asked about at once."""
+        return BATCH
+
+
+class CheckpointSettings(TextJudgeSettings):
+    """Keys of a judge that runs a checkpoint in this process.
+
+    Attributes:
+        model: Folder of a checkpoint, or a model's name on a hub.
+        revision: Commit or tag of a model on a hub.
+        max_length: Longest prompt in tokens, at most what the model reads.
+    """
+
+    model: Model
+    revision: str | None = None
+    max_length: TokenLimit | None = None
+
+
+class PromptSettings(Settings):
+    """Keys of a classifier's prompt.
+
+    Attributes:
+        prompt: Template file, where the checkpoint has no ``prompt.txt`` or another is wanted.
+        chat: Whether the prompt is a user's turn in the model's chat template.
+    """
+
+    prompt: File | None = None
+    chat: bool = False
+
+
+class VLLMJudgeSettings(VLLMSettings):
+    """Keys of a judge that vLLM runs in this process."""
+
+    @property
+    def pairs_at_once(self) -> int:
+        """So many that vLLM can fill a GPU."""
+        return 16 * BATCH
+
+
+class ServerSettings(Settings):
+    """Keys of a judge behind a server of one's own.
+
+    Attributes:
+        url: Address of the server, such as ``http://127.0.0.1:8000``.
+        api_key_env: Environment variable with the server's API key, where it asks for one.
+        timeout: Seconds that one request may take.
+        retries: How often a request that failed for the moment is sent again.
+        concurrency: Requests under way at a time.
+        batch_size: Prompts in one request.
+    """
+
+    url: Url
+    api_key_env: Variable | None = None
+    timeout: Seconds = 60.0
+    retries: Annotated[int, Field(ge=0, le=20)] = 4
+    concurrency: Annotated[int, Field(ge=1, le=256)] = 4
+    batch_size: Annotated[int, Field(ge=1, le=1024)] = 16
+
+    @property
+    def pairs_at_once(self) -> int:
+        """So many that every connection has two requests."""
+        return 2 * self.concurrency * self.batch_size
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_parallel(function: Callable[[Item], Result], items: Sequence[Item], workers: int) -> list[Result]:
+    """Return the function's results in the items' order; after an error nothing more is started."""
+    pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="judge")
+    try:
+        return list(pool.map(function, items))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
 
 _SUREST = 1e-6
 """A verdict is at most so close to 0 and 1 when log-odds are summed: one criterion cannot outweigh all."""
@@ -53,9 +150,9 @@ class TextJudge(ABC):
         found = dict(zip(asked, map(float, self._in_both_orders(list(asked))), strict=True))
         return [self._verdict(question, found) for question in questions]
 
-    def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
+    def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
         """Blocks of all LLMs on a few queries each."""
-        return score_texts(self, criteria, contest, batch=self.pairs_at_once)
+        return score_texts(self, criteria, benchmark, batch=self.pairs_at_once)
 
     def _verdict(self, question: Question, found: Mapping[Question, float]) -> Verdict:
         if self._settings.mode == "criterion" and question.criteria:
@@ -77,10 +174,9 @@ class TextJudge(ABC):
 
 
 def _single(question: Question) -> list[Question]:
-    """The same pair under each criterion alone."""
+    """Return the same pair under each criterion alone."""
     return [Question(CriteriaSet((criterion,)), question.pair) for criterion in question.criteria]
 
 
 def _swapped(question: Question) -> Question:
-    pair = question.pair
-    return Question(question.criteria, Pair(pair.query, pair.response_b, pair.response_a))
+    return Question(question.criteria, question.pair.swapped())

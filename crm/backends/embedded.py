@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crm.config import JudgeTable
-from crm.embedded import EmbeddedCRM
-from crm.settings import File, Settings
+from crm.config import File, JudgeTable, Settings
+from crm.embedded.model import EmbeddedCRM
 from crm.version import file_identity
 
 
@@ -21,7 +20,7 @@ class EmbeddedSettings(Settings):
 
 
 def make(table: JudgeTable) -> EmbeddedCRM:
-    """The judge that a table describes."""
+    """Return the judge that a table describes."""
     settings = table.read(EmbeddedSettings)
     judge = EmbeddedCRM.load(Path(settings.weights), name=table.name)
     judge.version = file_identity(settings.weights)[:12]

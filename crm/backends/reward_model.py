@@ -9,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from crm.backends._classifier import Classifier, ClassifierCRM, Engine
-from crm.backends._conversation import TURN, conversation
-from crm.backends._settings import (
-    CheckpointSettings,
-    ServerSettings,
-    TextJudgeSettings,
-    VLLMJudgeSettings,
-)
-from crm.config import JudgeTable
-from crm.errors import CriteriaRefusedError
-from crm.prompt import PromptTemplate
+from crm.backends._classifier import TURN, ClassifierCRM, PromptedClassifier, SequenceClassifier, conversation
+from crm.backends._text_judge import CheckpointSettings, ServerSettings, TextJudgeSettings, VLLMJudgeSettings
+from crm.config import JudgeTable, Model, Settings, TokenLimit, TransformersSettings
+from crm.errors import CriterionError
+from crm.llm.prompt import PromptTemplate
 from crm.protocol import Question, Verdict
-from crm.settings import Model, Settings, Tokens, TransformersSettings
 from crm.version import version_of
 
 _TEMPLATE = PromptTemplate(
@@ -70,7 +63,7 @@ class ServerRewardSettings(RewardSettings, ServerSettings, TextJudgeSettings):
     provider: Literal["vllm-server"]
     model: str
     tokenizer: Model
-    max_length: Tokens | None = None
+    max_length: TokenLimit | None = None
     revision: str | None = None
 
 
@@ -91,10 +84,10 @@ class RewardModelCRM(ClassifierCRM):
         """Judge pairs of texts.
 
         Raises:
-            CriteriaRefusedError: A question has criteria, and the judge is not configured to read them.
+            CriterionError: A question has criteria, and the judge is not configured to read them.
         """
         if not self.reads_criteria and any(question.criteria for question in questions):
-            raise CriteriaRefusedError(
+            raise CriterionError(
                 f"The judge {self.name!r} knows what people prefer on average and reads no criteria: choose "
                 "another judge, or write criteria_in_prompt = true in its table of crms.toml."
             )
@@ -102,34 +95,34 @@ class RewardModelCRM(ClassifierCRM):
 
 
 def make(table: JudgeTable) -> RewardModelCRM:
-    """The judge that a table describes."""
+    """Return the judge that a table describes."""
     provider = table.values.get("provider", "transformers")
     if not isinstance(provider, str) or provider not in _PROVIDERS:
         raise table.error(f"the key 'provider' must be one of {', '.join(_PROVIDERS)}")
     settings: AnySettings = table.read(_PROVIDERS[provider])
 
-    def load() -> Classifier:
+    def load() -> PromptedClassifier:
         engine = _start(table.name, settings)
         name = settings.tokenizer if isinstance(settings, ServerRewardSettings) else settings.model
         turns = conversation(engine.tokenizer, name, ("user", "assistant"), opens_answer=False)
-        return Classifier(engine, _TEMPLATE, turns, settings.max_length)
+        return PromptedClassifier(engine, _TEMPLATE, turns, settings.max_length)
 
     judge = RewardModelCRM(table.name, version_of(table.backend, settings.identity()), settings, load)
     judge.reads_criteria = settings.criteria_in_prompt
     return judge
 
 
-def _start(judge: str, settings: AnySettings) -> Engine:
-    """The running model; every provider's packages are imported only where they are used."""
+def _start(judge: str, settings: AnySettings) -> SequenceClassifier:
+    """Return the running model; every provider's packages are imported only where they are used."""
     if isinstance(settings, ServerRewardSettings):
-        from crm.backends._vllm_client import connect  # noqa: PLC0415
+        from crm.backends.vllm_server import connect  # noqa: PLC0415
 
         return connect(judge, settings.model, settings, tokenizer=settings.tokenizer, labels=1)
     if isinstance(settings, VLLMRewardSettings):
-        from crm.backends._vllm_engine import start_vllm  # noqa: PLC0415
+        from crm.backends.vllm_in_process import start_vllm  # noqa: PLC0415
 
         limit = settings.max_length
         return start_vllm(settings.model, settings.revision, settings, labels=1, max_length=limit)
-    from crm.backends._transformers_engine import load_engine  # noqa: PLC0415
+    from crm.backends.transformers_classifier import load_transformers_classifier  # noqa: PLC0415
 
-    return load_engine(settings.model, settings.revision, settings, labels=1)
+    return load_transformers_classifier(settings.model, settings.revision, settings, labels=1)

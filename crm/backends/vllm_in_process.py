@@ -1,15 +1,27 @@
 """Backend ``vllm``: vLLM inside this process, for offline jobs.
 
-It needs an environment with vLLM, which asks for other versions of common packages than the app.
-"""
+It needs an environment with vLLM, which asks for other versions of common packages than the app."""
 
 from __future__ import annotations
 
-from crm.backends._checkpoint import classifier, read_checkpoint_info
-from crm.backends._classifier import Classifier, ClassifierCRM
-from crm.backends._settings import CheckpointSettings, PromptSettings, VLLMJudgeSettings
-from crm.backends._vllm_engine import start_vllm
-from crm.config import JudgeTable
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from crm.backends._classifier import (
+    ClassifierCRM,
+    PromptedClassifier,
+    checked_labels,
+    prompted_classifier,
+    read_checkpoint_info,
+)
+from crm.backends._text_judge import CheckpointSettings, PromptSettings, VLLMJudgeSettings
+from crm.config import JudgeTable, VLLMSettings
+from crm.errors import UnavailableError
+from crm.llm.vllm import load_vllm
+from crm.protocol import Floats
 from crm.version import version_of
 
 
@@ -18,13 +30,65 @@ class InProcessSettings(VLLMJudgeSettings, PromptSettings, CheckpointSettings):
 
 
 def make(table: JudgeTable) -> ClassifierCRM:
-    """The judge that a table describes."""
+    """Return the judge that a table describes."""
     settings = table.read(InProcessSettings)
 
-    def load() -> Classifier:
+    def load() -> PromptedClassifier:
         info = read_checkpoint_info(settings.model, settings.revision)
         limit = settings.max_length or info.max_length
         engine = start_vllm(settings.model, settings.revision, settings, labels=info.labels, max_length=limit)
-        return classifier(engine, info, settings.model, settings, settings.max_length)
+        return prompted_classifier(engine, info, settings.model, settings, settings.max_length)
 
     return ClassifierCRM(table.name, version_of(table.backend, settings.identity()), settings, load)
+
+
+class InProcessClassifier:
+    """A ``vllm.LLM`` made with ``runner="pooling"``; may be shared between threads."""
+
+    def __init__(self, name: str, llm: Any, *, labels: int | None) -> None:
+        """Wrap a model; ``name`` is for messages.
+
+        Raises:
+            UnavailableError: It has another number of labels.
+        """
+        self.tokenizer = llm.get_tokenizer()
+        self.window = int(llm.model_config.max_model_len)
+        self.labels = checked_labels(int(llm.model_config.hf_config.num_labels), labels, name)
+        self._name = name
+        self._llm = llm
+        self._lock = threading.Lock()
+
+    def margins(self, prompts: Sequence[list[int]]) -> Floats:
+        """Log-odds of the first of two labels, or the score of the only one ``[N]``.
+
+        Raises:
+            UnavailableError: The model answers with values that are no numbers.
+        """
+        from vllm import PoolingParams  # noqa: PLC0415  # not in the app's environment
+
+        with self._lock:
+            outputs = self._llm.classify(
+                [{"prompt_token_ids": prompt} for prompt in prompts],
+                pooling_params=PoolingParams(use_activation=False),
+                use_tqdm=False,
+            )
+        logits = np.array([output.outputs.probs for output in outputs], dtype=np.float32)
+        if not np.isfinite(logits).all():
+            raise UnavailableError(
+                f"The checkpoint {self._name} answers with values that are no numbers: "
+                'train it again, or write dtype = "float32".'
+            )
+        return logits[:, 0] if self.labels == 1 else logits[:, 0] - logits[:, 1]
+
+
+def start_vllm(
+    model: str, revision: str | None, settings: VLLMSettings, *, labels: int | None, max_length: int | None
+) -> InProcessClassifier:
+    """Start vLLM on a model with so many labels.
+
+    Raises:
+        UnavailableError: vLLM is not installed here.
+        UnavailableError: vLLM cannot run the model, or it has another number of labels.
+    """
+    llm = load_vllm(model, revision, settings, runner="pooling", max_length=max_length)
+    return InProcessClassifier(model, llm, labels=labels)

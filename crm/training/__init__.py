@@ -1,8 +1,8 @@
-"""Training: preference data, the fitted representation, and the embedded CRM.
+"""Training: how judges are fitted.
 
-- ``preferences``: criterion-conditioned preference pairs, joined with the responses they speak of
-- ``tones``: contrast sentences and the directions between them
-- ``representation``: fits ``minilm-style-1``
-- ``general``: pairs judged without criteria, for the default ranking
-- ``embedded``: fits the embedded CRM
+- `tones`: passages that contrast in tone or style; `adversarial`: gaming responses and ordinary ones
+- `embedded`: fits the representation and the networks of the embedded CRM; `general`: its default ranking
+- `safeguards`: fits its guard and its scope classifier
+- `classifier`: trains a sequence classifier on any backbone
+- `cli`: ``python -m crm train``
 """

@@ -1,4 +1,4 @@
-"""Fits the embedded CRM: an ensemble of small networks on criterion-conditioned preferences."""
+"""Fit the embedded CRM: its representation, and an ensemble of small networks on preferences."""
 
 from __future__ import annotations
 
@@ -12,18 +12,83 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from crm.embedded import CRITERION_SCALE, Answer, Member, answers_of
-from crm.encoder import DIMENSIONS, Progress, sentence_encoder
+from crm.data.pairs import Directions
+from crm.embedded.encoder import DIMENSIONS, ProgressCallback, sentence_encoder
+from crm.embedded.model import CRITERION_SCALE, Member, QueryResponse, query_responses
+from crm.embedded.representation import NAME, Representation
+from crm.embedded.style import style_sheet
 from crm.protocol import Floats, Pair
-from crm.representation import Representation
-from crm.training.preferences import AnnotatedPair
+from crm.training.tones import ToneContrast
+
+COMPONENTS = 64
+_SHRINKAGE = 0.1
+
+
+def fit_representation(
+    states: NDArray[np.float32],
+    style_counts: NDArray[np.float32],
+    related: NDArray[np.float32],
+    contrasts: Sequence[ToneContrast],
+) -> Representation:
+    """Fit axes of wording and the scale of style and relevance features.
+
+    Args:
+        states: Early encoder states of N responses ``[N, 384]``.
+        style_counts: Their raw style counts ``[N, S]``.
+        related: Their relevance to the queries ``[N, R]``.
+        contrasts: The tones.
+    """
+    sheet = style_sheet()
+    mean = states.mean(axis=0)
+    centred = states - mean
+    tones = _tone_directions(centred, contrasts)
+    style = sheet.transform(style_counts)
+    return Representation(
+        name=NAME,
+        sheet=sheet,
+        state_mean=mean,
+        projection=np.concatenate([_main_axes(centred, tones), tones], axis=1).astype(np.float32),
+        tones=tuple(contrast.tone for contrast in contrasts),
+        style_mean=style.mean(axis=0),
+        style_spread=np.maximum(style.std(axis=0), 1e-3),
+        relevance_mean=related.mean(axis=0),
+        relevance_spread=np.maximum(related.std(axis=0), 1e-3),
+    )
+
+
+def _tone_directions(centred: NDArray[np.float32], contrasts: Sequence[ToneContrast]) -> NDArray[np.float64]:
+    """Fisher's linear discriminants of the tones ``[384, T]``, of unit spread over real responses.
+
+    The difference of means is divided by the covariance of real responses, shrunk towards its
+    diagonal (Ledoit & Wolf 2004), so that a tone is not mistaken for what it usually comes with.
+    """
+    covariance = np.cov(centred, rowvar=False)
+    covariance += _SHRINKAGE * np.diag(np.diag(covariance))
+    differences = np.stack([contrast.direction() for contrast in contrasts])
+    directions = np.linalg.solve(covariance, differences.T).astype(np.float64)
+    return _unit_spread(centred, directions)
+
+
+def _main_axes(centred: NDArray[np.float32], tones: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Main axes of variation that the tones leave ``[384, COMPONENTS]``, of unit spread."""
+    along = centred @ tones
+    coefficients = np.linalg.lstsq(along, centred, rcond=None)[0]
+    _, _, axes = np.linalg.svd(centred - along @ coefficients, full_matrices=False)
+    left = np.eye(centred.shape[1]) - tones @ coefficients
+    return _unit_spread(centred, left @ axes[:COMPONENTS].T)
+
+
+def _unit_spread(centred: NDArray[np.float32], directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    scaled: NDArray[np.float64] = directions / (centred @ directions).std(axis=0)
+    return scaled
+
 
 _STYLE_GAIN = 2.0
 """Counted style features enter training enlarged, so that weight decay holds them back less."""
 
 
 @dataclass(frozen=True)
-class Options:
+class NetworkOptions:
     """Hyperparameters, chosen by cross-validation over instructions of the train split."""
 
     members: int = 5
@@ -61,15 +126,15 @@ class TrainingSet:
 
 
 def training_set(
-    pairs: Sequence[AnnotatedPair], features: Representation, progress: Progress | None = None
+    pairs: Sequence[Directions], features: Representation, progress: ProgressCallback | None = None
 ) -> TrainingSet:
     """Encode the pairs' responses and criteria."""
-    difference = feature_differences([item.pair for item in pairs], features, progress)
+    difference = feature_differences([item.pair for item, _ in pairs], features, progress)
     judged = [
-        (criterion.text, number, sign * criterion.polarity.sign, 2 * number + side if listed else -1)
-        for number, item in enumerate(pairs)
-        for side, (criteria, extra, sign) in enumerate(item.sides())
-        for listed, group in ((True, tuple(criteria)), (False, extra))
+        (criterion.text, number, item.label * criterion.polarity.sign, 2 * number + side if listed else -1)
+        for number, directions in enumerate(pairs)
+        for side, item in enumerate(directions)
+        for listed, group in ((True, tuple(item.criteria)), (False, item.extra))
         for criterion in group
     ]
     texts, pair, sign, list_index = zip(*judged, strict=True)
@@ -87,7 +152,7 @@ def training_set(
 
 
 def encoded_features(
-    answers: Sequence[Answer], features: Representation, progress: Progress | None = None
+    answers: Sequence[QueryResponse], features: Representation, progress: ProgressCallback | None = None
 ) -> Floats:
     """φ of N responses, each with the query it answers ``[N, D]``, as a stored one has it."""
     encoded = features.encode([text for text, _ in answers], [query for _, query in answers], progress)
@@ -95,13 +160,13 @@ def encoded_features(
 
 
 def feature_differences(
-    pairs: Sequence[Pair], features: Representation, progress: Progress | None = None
+    pairs: Sequence[Pair], features: Representation, progress: ProgressCallback | None = None
 ) -> Floats:
     """φ(A) − φ(B) of every pair ``[P, D]``; each distinct response to a query is encoded once."""
-    answers = list(dict.fromkeys(answer for pair in pairs for answer in answers_of(pair)))
+    answers = list(dict.fromkeys(answer for pair in pairs for answer in query_responses(pair)))
     encoded = encoded_features(answers, features, progress)
     row = {answer: index for index, answer in enumerate(answers)}
-    first, second = zip(*map(answers_of, pairs), strict=True)
+    first, second = zip(*map(query_responses, pairs), strict=True)
     difference: Floats = encoded[[row[answer] for answer in first]]
     difference -= encoded[[row[answer] for answer in second]]
     return difference
@@ -110,7 +175,7 @@ def feature_differences(
 def fit_members(
     data: TrainingSet,
     features: Representation,
-    options: Options,
+    options: NetworkOptions,
     report: Callable[[int, float], None] = lambda member, loss: None,
 ) -> list[Member]:
     """Fit the ensemble; the same data, options and machine give the same weights."""
@@ -127,7 +192,7 @@ def fit_members(
 class _Network(nn.Module):
     """``u(c)ᵀ V Δφ`` plus a weighted similarity of criterion and content, with dropout on Δφ."""
 
-    def __init__(self, size: int, options: Options) -> None:
+    def __init__(self, size: int, options: NetworkOptions) -> None:
         super().__init__()
         self.hidden = nn.Linear(DIMENSIONS, options.hidden)
         self.output = nn.Linear(options.hidden, options.rank)
@@ -145,7 +210,7 @@ class _Network(nn.Module):
         return result
 
     def to_member(self, gain: Floats) -> Member:
-        """The weights as arrays, the gain on style features folded in."""
+        """Return the weights as arrays, the gain on style features folded in."""
         return Member(
             cosine=self.cosine.item(),
             hidden_weight=_array(self.hidden.weight.T),
@@ -156,7 +221,7 @@ class _Network(nn.Module):
         )
 
 
-def _fit(data: TrainingSet, gain: Floats, options: Options, seed: int) -> tuple[_Network, float]:
+def _fit(data: TrainingSet, gain: Floats, options: NetworkOptions, seed: int) -> tuple[_Network, float]:
     torch.manual_seed(seed)
     shuffle = np.random.default_rng(seed)
     network = _Network(len(gain), options)

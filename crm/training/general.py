@@ -12,9 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from crm.errors import DatasetError
+from crm.criteria import CriteriaSet
+from crm.data.pairs import LabelledPair, read_alpaca_eval
+from crm.errors import CRMError
 from crm.protocol import Floats, Pair, probabilities
-from crm.training.preferences import read_alpaca_eval
 
 PREFERENCES_FILE = Path("alpaca_eval") / "preferences_gpt4_turbo.parquet"
 LEADERBOARD_FILE = Path("alpaca_eval") / "leaderboard_alpaca_eval_2.csv"
@@ -32,21 +33,6 @@ class GeneralOptions:
 
     penalty: float = 1e-3
     win_rates: float = 10.0
-
-
-@dataclass(frozen=True)
-class GeneralPair:
-    """An LLM's response to an instruction against the baseline's.
-
-    Attributes:
-        pair: Query, the LLM's response (A) and the baseline's (B).
-        llm: The LLM.
-        prob: The judge's probability that A is preferred; NaN where it was not asked.
-    """
-
-    pair: Pair
-    llm: str
-    prob: float
 
 
 @dataclass(frozen=True)
@@ -68,7 +54,7 @@ class GeneralData:
     win_rate: Floats
 
     def of(self, chosen: NDArray[np.bool_]) -> GeneralData:
-        """The part of some LLMs ``[L]``, under the same numbers."""
+        """Return the part of some LLMs ``[L]``, under the same numbers."""
         rows = chosen[self.llm]
         rates = np.where(chosen, self.win_rate, np.nan).astype(np.float32)
         return GeneralData(self.llms, self.difference[rows], self.llm[rows], self.prob[rows], rates)
@@ -81,8 +67,11 @@ class GeneralData:
             return np.bincount(self.llm, prob, minlength=len(self.llms)) / counts
 
 
-def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[GeneralPair]:
-    """Pairs of some instructions: of the LLMs that were judged, and of those with an official win rate.
+def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[LabelledPair]:
+    """Read pairs of some instructions: of LLMs that were judged, and of those with an official win rate.
+
+    A is an LLM's response and B the baseline's; ``id`` names the LLM, and the label is the judge's
+    probability that A is preferred, from 0 to 1, put on the scale from −1 to 1.
 
     Args:
         corpora: Folder with ``alpaca_eval/``.
@@ -90,7 +79,7 @@ def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[GeneralPa
         seed: Of the draw.
 
     Raises:
-        DatasetError: A file is missing or lacks a column.
+        CRMError: A file is missing or lacks a column.
     """
     table = _judged(corpora)
     [baseline] = table["baseline"].unique()
@@ -106,10 +95,11 @@ def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[GeneralPa
         )
     }
     return [
-        GeneralPair(
+        LabelledPair(
             Pair(instructions[index], responses[instructions[index]], answers[instructions[index]]),
-            llm,
-            prob.get((llm, index), float("nan")),
+            CriteriaSet(),
+            2 * prob.get((llm, index), float("nan")) - 1,
+            id=llm,
         )
         for llm in llms
         for responses in [read_alpaca_eval(corpora, llm)]
@@ -119,35 +109,35 @@ def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[GeneralPa
 
 
 def official_win_rates(corpora: Path) -> dict[str, float]:
-    """Win rates, from 0 to 1, of AlpacaEval 2's official leaderboard.
+    """Return win rates, from 0 to 1, of AlpacaEval 2's official leaderboard.
 
     Raises:
-        DatasetError: The file is missing.
+        CRMError: The file is missing.
     """
     path = corpora / LEADERBOARD_FILE
     if not path.is_file():
-        raise DatasetError(f"There is no file {path}: check the path of the corpora.")
+        raise CRMError(f"There is no file {path}: check the path of the corpora.")
     rates = pd.read_csv(path, index_col=0)["win_rate"] / 100.0
     return {str(llm): float(rate) for llm, rate in rates.items()}
 
 
 def general_data(
-    pairs: Sequence[GeneralPair], difference: Floats, win_rates: Mapping[str, float]
+    pairs: Sequence[LabelledPair], difference: Floats, win_rates: Mapping[str, float]
 ) -> GeneralData:
     """Join pairs, their differences ``[N, D]`` and official win rates."""
-    llms = tuple(dict.fromkeys(item.llm for item in pairs))
+    llms = tuple(dict.fromkeys(item.id for item in pairs))
     number = {llm: index for index, llm in enumerate(llms)}
     return GeneralData(
         llms=llms,
         difference=difference,
-        llm=np.array([number[item.llm] for item in pairs], dtype=np.intp),
-        prob=np.array([item.prob for item in pairs], dtype=np.float32),
+        llm=np.array([number[item.id] for item in pairs], dtype=np.intp),
+        prob=np.array([(item.label + 1) / 2 for item in pairs], dtype=np.float32),
         win_rate=np.array([win_rates.get(llm, float("nan")) for llm in llms], dtype=np.float32),
     )
 
 
 def fit_general(data: GeneralData, options: GeneralOptions | None = None) -> Floats:
-    """A direction ``[D]`` under which single verdicts and the LLMs' win rates come out as they were.
+    """Return a direction ``[D]`` under which single verdicts and the LLMs' win rates come out as they were.
 
     Ridge-penalised logistic regression without intercept: cross-entropy of the judged pairs, and of every
     LLM's mean probability with its official win rate.
@@ -198,8 +188,8 @@ def leave_llms_out(
 def _judged(corpora: Path) -> pd.DataFrame:
     path = corpora / PREFERENCES_FILE
     if not path.is_file():
-        raise DatasetError(f"There is no file {path}: check the path of the corpora.")
+        raise CRMError(f"There is no file {path}: check the path of the corpora.")
     table = pd.read_parquet(path)
     if missing := _COLUMNS - set(table.columns):
-        raise DatasetError(f"{path.name} lacks the column {sorted(missing)[0]!r}.")
+        raise CRMError(f"{path.name} lacks the column {sorted(missing)[0]!r}.")
     return table

@@ -1,7 +1,7 @@
 """The benchmark bundle: one `.usl.zip` file with a benchmark, its representations and perhaps its texts.
 
 Members: `manifest.json`; `queries.jsonl` {id, category, topic, text or null, sha256}; for each LLM with texts
-`responses/<index>.jsonl` {id, text}; the packed arrays of `db.payload` as
+`responses/<index>.jsonl` {id, text}; the packed arrays of `db.serialization` as
 `representations/<name>/<index>.npz` and `representations/<name>/queries.npz`. The index of an LLM is its
 place in the manifest.
 
@@ -9,13 +9,12 @@ Optional, and unknown to older code: `scores.jsonl` {crm, crm_version, criteria_
 its lines the score matrix `scores/<line>.npz` and, if that is whole, `win_rates/<line>.jsonl` {llm, category,
 hard, soft, ci_low, ci_high, n_queries}, lines counted from 0; and `sample.json` {family, version, digest,
 settings, counts: [{step, kept}]} of a frozen benchmark.
+
+- `contents`: a bundle in memory, and what must hold between its parts; `files`: read and written
 """
 
-from db.bundle._bundle import Bundle, BundledScores
-from db.bundle._check import check_bundle
-from db.bundle._reader import bundle_digest, bundle_slug, read_bundle
-from db.bundle._scores import pack_rows, unpack_rows
-from db.bundle._writer import write_bundle
+from db.bundle.contents import Bundle, BundledScores, check_bundle, pack_rows, unpack_rows
+from db.bundle.files import bundle_digest, bundle_slug, read_bundle, write_bundle
 
 __all__ = [
     "Bundle",

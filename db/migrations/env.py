@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the revisions on the connection that `db.migrate` hands over."""
+"""Alembic's entry: runs the revisions on the connection that `db.database` hands over."""
 
 from alembic import context
 

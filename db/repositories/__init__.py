@@ -1,18 +1,14 @@
 """Every query to the database, one subject a module: functions over a session, records in and out.
 
-- `benchmarks`: list, get, create or change, choose the baseline, delete
-- `contents`: the topics, queries and LLMs of a benchmark
-- `texts`: query and response texts
-- `collections`: how responses were collected
-- `representations`: what embedded CRMs store of responses and queries
-- `scores`: score matrices, whole or in part
+- `benchmarks`: list, get, create or change, choose the baseline, freeze, delete
+- `contents`: the topics, queries and LLMs of a benchmark, with the texts of queries and responses
+- `llm_answers`: how responses were collected, and criteria extracted from preferences
+- `representations`: what embedded CRMs store of responses and queries; embeddings of texts
+- `scores`: score matrices, whole or in part, and the win rates they come to
 - `bundles`: a benchmark from a bundle and back
 - `preferences`: human preference data, read and written in batches
-- `extractions`: criteria that LLMs read out of them, and their themes
-- `pools`: queries in which topics are looked for
-- `embeddings`: embeddings of texts, by encoder and content
-- `topic_maps`: the topics found in a pool, and what people changed in them
-- `samples`: benchmarks sampled from a pool and frozen
+- `pools`: queries in which topics are looked for, the topics found, and what people changed in them
+- `profiles`: what people chose, kept under private links
 
 Importing is done in this order: `upsert_benchmark`, `upsert_llms`, `set_baseline`, `upsert_queries`,
 `set_responses`, `put_representation`; each may be repeated without harm. A stored score matrix never outlives

@@ -10,43 +10,61 @@ from typing import Any
 from sqlalchemy import Select, delete, func, select, union_all
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from db.errors import PreferenceSetNotFoundError
+from db.errors import NotFoundError, known
 from db.models import Preference, PreferenceSet, now
-from db.records import (
+from db.records import StepCount
+from db.repositories._rows import upsert
+from db.serialization import storable_text
+from db.source_records import (
     FirstTurn,
     Message,
     PreferenceCounts,
     PreferenceRecord,
     PreferenceSetInfo,
     PreferenceSetRecord,
-    StepCount,
+    PreferenceSetRef,
     Winner,
 )
-from db.repositories._upsert import upsert
-from db.text import storable_text
 
 BATCH = 500
 
 
-def list_preference_sets(session: Session) -> list[PreferenceSetRecord]:
-    """Returns every set, by slug."""
-    return [_record(row) for row in session.execute(_sets().order_by(PreferenceSet.slug))]
-
-
-def get_preference_set(session: Session, slug: str) -> PreferenceSetRecord:
-    """Returns what a set says about itself, and how much of it is stored.
+def find_preference_set(session: Session, slug: str) -> PreferenceSetRef:
+    """Return the set of a slug, for the functions that work on one.
 
     Raises:
-        PreferenceSetNotFoundError: no set has this slug.
+        NotFoundError: no set has this slug.
     """
-    row = session.execute(_sets().where(PreferenceSet.slug == slug)).one_or_none()
-    if row is None:
-        raise _not_found(session, slug)
-    return _record(row)
+    found = session.scalar(select(PreferenceSet.id).where(PreferenceSet.slug == slug))
+    if found is None:
+        slugs = session.scalars(select(PreferenceSet.slug).order_by(PreferenceSet.slug))
+        raise NotFoundError(f"There is no preference data {slug!r}; {known(slugs)}.")
+    return PreferenceSetRef(found, slug)
 
 
-def put_preference_set(session: Session, info: PreferenceSetInfo) -> None:
-    """Creates the set, without preferences; a stored one of the slug stays as it is."""
+def get_preference_set(session: Session, preference_set: PreferenceSetRef) -> PreferenceSetRecord:
+    """Return what a set says about itself, and how much of it is stored."""
+    n_stored = select(func.count()).where(Preference.preference_set_id == PreferenceSet.id).scalar_subquery()
+    columns = (
+        PreferenceSet.slug,
+        PreferenceSet.title,
+        PreferenceSet.source,
+        PreferenceSet.digest,
+        PreferenceSet.filter,
+        PreferenceSet.steps,
+        n_stored,
+        PreferenceSet.created_at,
+    )
+    row: Any = session.execute(select(*columns).where(PreferenceSet.id == preference_set.id)).one()
+    slug, title, source, digest, chosen, steps, n_preferences, created_at = row
+    counts = tuple(StepCount(count["step"], count["kept"]) for count in steps)
+    return PreferenceSetRecord(
+        PreferenceSetInfo(slug, title, source, digest, chosen, counts), n_preferences, created_at
+    )
+
+
+def put_preference_set(session: Session, info: PreferenceSetInfo) -> PreferenceSetRef:
+    """Create the set, without preferences; a stored one of the slug stays as it is."""
     row = {
         "slug": info.slug,
         "title": info.title,
@@ -57,39 +75,29 @@ def put_preference_set(session: Session, info: PreferenceSetInfo) -> None:
         "created_at": now(),
     }
     upsert(session, PreferenceSet, [row], key=("slug",))
+    return find_preference_set(session, info.slug)
 
 
-def delete_preference_set(session: Session, slug: str) -> None:
-    """Deletes a set with its preferences.
-
-    Raises:
-        PreferenceSetNotFoundError: no set has this slug.
-    """
-    session.execute(delete(PreferenceSet).where(PreferenceSet.id == set_id(session, slug)))
+def delete_preference_set(session: Session, preference_set: PreferenceSetRef) -> None:
+    """Delete a set with its preferences."""
+    session.execute(delete(PreferenceSet).where(PreferenceSet.id == preference_set.id))
 
 
 def add_preferences(
-    session: Session, slug: str, position: int, preferences: Sequence[PreferenceRecord]
+    session: Session, preference_set: PreferenceSetRef, position: int, preferences: Sequence[PreferenceRecord]
 ) -> None:
-    """Stores preferences at this position of the set and the ones after it; those that are there stay.
-
-    Raises:
-        PreferenceSetNotFoundError: no set has this slug.
-    """
-    preference_set = set_id(session, slug)
+    """Store preferences at this position of the set and the ones after it; those that are there stay."""
     rows = [
-        {"preference_set_id": preference_set, "position": place, **_columns(preference)}
+        {"preference_set_id": preference_set.id, "position": place, **_columns(preference)}
         for place, preference in enumerate(preferences, start=position)
     ]
     upsert(session, Preference, rows, key=("preference_set_id", "external_id"))
 
 
-def preferences_of(session: Session, slug: str, *, batch: int = BATCH) -> Iterator[PreferenceRecord]:
-    """Yields the stored preferences of a set in the order of its file, holding one batch at a time.
-
-    Raises:
-        PreferenceSetNotFoundError: no set has this slug.
-    """
+def preferences_of(
+    session: Session, preference_set: PreferenceSetRef, *, batch: int = BATCH
+) -> Iterator[PreferenceRecord]:
+    """Yield the stored preferences of a set in the order of its file, holding one batch at a time."""
     columns = (
         Preference.external_id,
         Preference.conversation_a,
@@ -101,24 +109,20 @@ def preferences_of(session: Session, slug: str, *, batch: int = BATCH) -> Iterat
         Preference.tags,
     )
     for external_id, first, second, llm_a, llm_b, winner, language, tags in _in_order(
-        session, set_id(session, slug), columns, batch
+        session, preference_set, columns, batch
     ):
         yield PreferenceRecord(
             external_id, _messages(first), _messages(second), llm_a, llm_b, Winner(winner), language, tags
         )
 
 
-def first_turns(session: Session, slug: str) -> list[FirstTurn]:
-    """Returns the distinct texts with which the users of a set began, in the order of the file.
+def first_turns(session: Session, preference_set: PreferenceSetRef) -> list[FirstTurn]:
+    """Return the distinct texts with which the users of a set began, in the order of the file.
 
-    These are the queries that topics are found in. Texts of white space alone are left out.
-
-    Raises:
-        PreferenceSetNotFoundError: no set has this slug.
-    """
+    These are the queries that topics are found in. Texts of white space alone are left out."""
     found: dict[str, tuple[str, int]] = {}
     columns = (Preference.external_id, Preference.conversation_a)
-    for external_id, conversation in _in_order(session, set_id(session, slug), columns, BATCH):
+    for external_id, conversation in _in_order(session, preference_set, columns, BATCH):
         text = next((turn["content"] for turn in conversation if turn["role"] == "user"), "")
         if text.strip():
             first, count = found.get(text, (external_id, 0))
@@ -126,14 +130,9 @@ def first_turns(session: Session, slug: str) -> list[FirstTurn]:
     return [FirstTurn(text, external_id, count) for text, (external_id, count) in found.items()]
 
 
-def preference_counts(session: Session, slug: str) -> PreferenceCounts:
-    """Returns how many stored preferences there are of each winner, language and LLM, commonest first.
-
-    Raises:
-        PreferenceSetNotFoundError: no set has this slug.
-    """
-    preference_set = set_id(session, slug)
-    of_set = Preference.preference_set_id == preference_set
+def preference_counts(session: Session, preference_set: PreferenceSetRef) -> PreferenceCounts:
+    """Return how many stored preferences there are of each winner, language and LLM, commonest first."""
+    of_set = Preference.preference_set_id == preference_set.id
     winners = _counted(session, select(Preference.winner.label("name")).where(of_set))
     llms = union_all(
         select(Preference.llm_a.label("name")).where(of_set), select(Preference.llm_b).where(of_set)
@@ -156,14 +155,17 @@ def _counted(session: Session, names: Select[str]) -> dict[str, int]:
 
 
 def _in_order(
-    session: Session, preference_set: int, columns: Sequence[InstrumentedAttribute[Any]], batch: int
+    session: Session,
+    preference_set: PreferenceSetRef,
+    columns: Sequence[InstrumentedAttribute[Any]],
+    batch: int,
 ) -> Iterator[tuple[Any, ...]]:
-    """Yields columns of the preferences by position; asks for a batch at a time, as drivers fetch all."""
+    """Yield columns of the preferences by position; asks for a batch at a time, as drivers fetch all."""
     after = -1
     while True:
         rows = session.execute(
             select(Preference.position, *columns)
-            .where(Preference.preference_set_id == preference_set, Preference.position > after)
+            .where(Preference.preference_set_id == preference_set.id, Preference.position > after)
             .order_by(Preference.position)
             .limit(batch)
         ).all()
@@ -171,45 +173,6 @@ def _in_order(
         if len(rows) < batch:
             return
         after = rows[-1][0]
-
-
-def _sets() -> Select[Any]:
-    n_stored = select(func.count()).where(Preference.preference_set_id == PreferenceSet.id).scalar_subquery()
-    return select(
-        PreferenceSet.slug,
-        PreferenceSet.title,
-        PreferenceSet.source,
-        PreferenceSet.digest,
-        PreferenceSet.filter,
-        PreferenceSet.steps,
-        n_stored,
-        PreferenceSet.created_at,
-    )
-
-
-def _record(row: Sequence[Any]) -> PreferenceSetRecord:
-    slug, title, source, digest, chosen, steps, n_stored, created_at = row
-    counts = tuple(StepCount(count["step"], count["kept"]) for count in steps)
-    return PreferenceSetRecord(
-        PreferenceSetInfo(slug, title, source, digest, chosen, counts), n_stored, created_at
-    )
-
-
-def set_id(session: Session, slug: str) -> int:
-    """Returns the id of a set.
-
-    Raises:
-        PreferenceSetNotFoundError: no set has this slug.
-    """
-    found = session.scalar(select(PreferenceSet.id).where(PreferenceSet.slug == slug))
-    if found is None:
-        raise _not_found(session, slug)
-    return found
-
-
-def _not_found(session: Session, slug: str) -> PreferenceSetNotFoundError:
-    known = session.scalars(select(PreferenceSet.slug).order_by(PreferenceSet.slug))
-    return PreferenceSetNotFoundError(slug, known)
 
 
 def _columns(preference: PreferenceRecord) -> dict[str, Any]:

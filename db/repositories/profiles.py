@@ -12,7 +12,7 @@ from db.records import ProfileRecord
 
 
 def add_profile(session: Session, token_sha256: str, payload: Mapping[str, Any]) -> ProfileRecord:
-    """Stores a new profile."""
+    """Store a new profile."""
     moment = now()
     session.add(
         Profile(
@@ -28,7 +28,7 @@ def add_profile(session: Session, token_sha256: str, payload: Mapping[str, Any])
 
 
 def use_profile(session: Session, token_sha256: str) -> ProfileRecord | None:
-    """Returns the profile and notes that it was used; None if there is none."""
+    """Return the profile and note that it was used; None if there is none."""
     row = session.execute(
         update(Profile)
         .where(Profile.token_sha256 == token_sha256)
@@ -41,7 +41,7 @@ def use_profile(session: Session, token_sha256: str) -> ProfileRecord | None:
 def change_profile(
     session: Session, token_sha256: str, payload: Mapping[str, Any], seen: datetime
 ) -> ProfileRecord | None:
-    """Replaces the payload of a profile that was not changed since; None if it was, or is gone.
+    """Replace the payload of a profile that was not changed since; None if it was, or is gone.
 
     Args:
         session: the session.
@@ -60,7 +60,7 @@ def change_profile(
 
 
 def delete_profile(session: Session, token_sha256: str) -> bool:
-    """Deletes a profile; returns whether there was one."""
+    """Delete a profile; return whether there was one."""
     gone = session.execute(
         delete(Profile).where(Profile.token_sha256 == token_sha256).returning(Profile.id)
     ).one_or_none()
@@ -68,10 +68,10 @@ def delete_profile(session: Session, token_sha256: str) -> bool:
 
 
 def delete_unused(session: Session, before: datetime) -> None:
-    """Deletes the profiles that were last used before a moment."""
+    """Delete the profiles that were last used before a moment."""
     session.execute(delete(Profile).where(Profile.last_used_at < before))
 
 
 def count_profiles(session: Session) -> int:
-    """Returns how many profiles are stored."""
+    """Return how many profiles are stored."""
     return session.scalars(select(func.count()).select_from(Profile)).one()

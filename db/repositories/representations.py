@@ -1,92 +1,83 @@
-"""What embedded CRMs store of responses and of queries, so that scoring needs no text."""
+"""What embedded CRMs store of responses and queries, so that scoring needs no text; embeddings of texts.
 
-from collections.abc import Mapping
+Representations belong to a benchmark; embeddings are found by encoder and content, so that what was embedded
+once is not embedded again.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.models import LLM, QueryRepresentation, Representation, now
-from db.payload import pack, unpack
-from db.repositories import _lookup
-from db.repositories._upsert import upsert
+from db.models import LLM, QueryRepresentation, Representation, TextEmbedding, now
+from db.records import BenchmarkRef
+from db.repositories import _rows
+from db.repositories._rows import upsert
 from db.repositories.scores import delete_scores
+from db.serialization import pack, unpack
 
 
 def put_representation(
-    session: Session, slug: str, llm: str, name: str, arrays: Mapping[str, NDArray[Any]]
+    session: Session, benchmark: BenchmarkRef, llm: str, name: str, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Stores the arrays of the LLM's responses, by convention with one row a query in position order.
+    """Store the arrays of the LLM's responses, by convention with one row a query in position order.
 
     Arrays that differ from stored ones make the stored scores of the benchmark void.
 
     Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        LLMNotFoundError: the benchmark has no such LLM.
-        PayloadError: an array holds Python objects.
+        NotFoundError: the benchmark has no such LLM.
+        DatabaseError: an array holds Python objects.
     """
-    put_payload(session, slug, llm, name, pack(arrays))
+    put_payload(session, benchmark, llm, name, pack(arrays))
 
 
 def put_query_representation(
-    session: Session, slug: str, name: str, arrays: Mapping[str, NDArray[Any]]
+    session: Session, benchmark: BenchmarkRef, name: str, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Stores the arrays of the queries, by convention with one row a query in position order.
+    """Store the arrays of the queries, by convention with one row a query in position order.
 
     Arrays that differ from stored ones make the stored scores of the benchmark void.
 
     Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        PayloadError: an array holds Python objects.
+        DatabaseError: an array holds Python objects.
     """
-    put_payload(session, slug, None, name, pack(arrays))
+    put_payload(session, benchmark, None, name, pack(arrays))
 
 
-def get_representation(session: Session, slug: str, llm: str, name: str) -> dict[str, NDArray[Any]] | None:
-    """Returns the stored arrays of one LLM, None if it has no such representation.
+def get_representation(
+    session: Session, benchmark: BenchmarkRef, llm: str, name: str
+) -> dict[str, NDArray[Any]] | None:
+    """Return the stored arrays of one LLM, None if it has no such representation.
 
     Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        LLMNotFoundError: the benchmark has no such LLM.
-        PayloadError: the stored bytes are damaged.
+        NotFoundError: the benchmark has no such LLM.
+        DatabaseError: the stored bytes are damaged.
     """
-    benchmark = _lookup.benchmark_id(session, slug)
-    payload = _stored(session, benchmark, _lookup.llm_id(session, benchmark, slug, llm), name)
+    payload = _stored(session, benchmark, _rows.llm_id(session, benchmark, llm), name)
     return None if payload is None else unpack(payload)
 
 
-def get_representations(session: Session, slug: str, name: str) -> dict[str, dict[str, NDArray[Any]]]:
-    """Returns the stored arrays of every LLM that has this representation, in LLM order.
+def get_query_representation(
+    session: Session, benchmark: BenchmarkRef, name: str
+) -> dict[str, NDArray[Any]] | None:
+    """Return the stored arrays of the queries, None if they have no such representation.
 
     Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        PayloadError: the stored bytes are damaged.
+        DatabaseError: the stored bytes are damaged.
     """
-    return {llm: unpack(payload) for llm, payload in payloads_by_llm(session, slug, name).items()}
-
-
-def get_query_representation(session: Session, slug: str, name: str) -> dict[str, NDArray[Any]] | None:
-    """Returns the stored arrays of the queries, None if they have no such representation.
-
-    Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        PayloadError: the stored bytes are damaged.
-    """
-    payload = _stored(session, _lookup.benchmark_id(session, slug), None, name)
+    payload = _stored(session, benchmark, None, name)
     return None if payload is None else unpack(payload)
 
 
-def list_representations(session: Session, slug: str) -> dict[str, tuple[str, ...]]:
-    """Returns the LLMs, in LLM order, that have each representation; names are in alphabetical order.
-
-    Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-    """
+def list_representations(session: Session, benchmark: BenchmarkRef) -> dict[str, tuple[str, ...]]:
+    """Return the LLMs, in LLM order, that have each representation; names are in alphabetical order."""
     rows = session.execute(
         select(Representation.name, LLM.name)
         .join(LLM, LLM.id == Representation.llm_id)
-        .where(Representation.benchmark_id == _lookup.benchmark_id(session, slug))
+        .where(Representation.benchmark_id == benchmark.id)
         .order_by(Representation.name, LLM.position, LLM.id)
     )
     found: dict[str, tuple[str, ...]] = {}
@@ -95,65 +86,79 @@ def list_representations(session: Session, slug: str) -> dict[str, tuple[str, ..
     return found
 
 
-def put_payload(session: Session, slug: str, llm: str | None, name: str, payload: bytes) -> None:
-    """Stores packed arrays of an LLM, or of the queries (None); `put_representation` without the packing.
+def put_payload(
+    session: Session, benchmark: BenchmarkRef, llm: str | None, name: str, payload: bytes
+) -> None:
+    """Store packed arrays of an LLM, or of the queries (None); `put_representation` without the packing.
 
     Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        LLMNotFoundError: the benchmark has no such LLM.
+        NotFoundError: the benchmark has no such LLM.
     """
-    benchmark = _lookup.benchmark_id(session, slug)
-    llm_id = None if llm is None else _lookup.llm_id(session, benchmark, slug, llm)
+    llm_id = None if llm is None else _rows.llm_id(session, benchmark, llm)
     stored = _stored(session, benchmark, llm_id, name)
     if stored == payload:
         return
-    row = {"benchmark_id": benchmark, "name": name, "payload": payload, "updated_at": now()}
+    row = {"benchmark_id": benchmark.id, "name": name, "payload": payload, "updated_at": now()}
     changed = ("payload", "updated_at")
     if llm_id is None:
         upsert(session, QueryRepresentation, [row], key=("benchmark_id", "name"), update=changed)
     else:
         upsert(session, Representation, [row | {"llm_id": llm_id}], key=("llm_id", "name"), update=changed)
     if stored is not None:
-        delete_scores(session, slug)
-    _lookup.touch(session, benchmark)
+        delete_scores(session, benchmark)
+    _rows.touch(session, benchmark)
 
 
-def payloads_by_llm(session: Session, slug: str, name: str) -> dict[str, bytes]:
-    """Returns the packed arrays of every LLM that has this representation, in LLM order.
-
-    Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-    """
+def payloads_by_llm(session: Session, benchmark: BenchmarkRef, name: str) -> dict[str, bytes]:
+    """Return the packed arrays of every LLM that has this representation, in LLM order."""
     rows = session.execute(
         select(LLM.name, Representation.payload)
         .join(LLM, LLM.id == Representation.llm_id)
-        .where(
-            Representation.benchmark_id == _lookup.benchmark_id(session, slug), Representation.name == name
-        )
+        .where(Representation.benchmark_id == benchmark.id, Representation.name == name)
         .order_by(LLM.position, LLM.id)
     )
     return dict(rows.all())
 
 
-def query_payloads(session: Session, slug: str) -> dict[str, bytes]:
-    """Returns the packed arrays of the queries by name of the representation.
-
-    Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-    """
+def query_payloads(session: Session, benchmark: BenchmarkRef) -> dict[str, bytes]:
+    """Return the packed arrays of the queries by name of the representation."""
     rows = session.execute(
         select(QueryRepresentation.name, QueryRepresentation.payload)
-        .where(QueryRepresentation.benchmark_id == _lookup.benchmark_id(session, slug))
+        .where(QueryRepresentation.benchmark_id == benchmark.id)
         .order_by(QueryRepresentation.name)
     )
     return dict(rows.all())
 
 
-def _stored(session: Session, benchmark: int, llm: int | None, name: str) -> bytes | None:
+def known_embeddings(
+    session: Session, encoder: str, sha256s: Iterable[str]
+) -> dict[str, NDArray[np.float32]]:
+    """Return the stored embeddings ``[d]`` of texts, by the SHA-256 (hex) of the text."""
+    found: dict[str, NDArray[np.float32]] = {}
+    for part in _rows.in_parts(sha256s):
+        rows = session.execute(
+            select(TextEmbedding.text_sha256, TextEmbedding.vector).where(
+                TextEmbedding.encoder == encoder, TextEmbedding.text_sha256.in_(part)
+            )
+        )
+        found |= {sha256: np.frombuffer(vector, dtype="<f4") for sha256, vector in rows}
+    return found
+
+
+def put_embeddings(session: Session, encoder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+    """Store embeddings ``[d]`` by the SHA-256 (hex) of their text; those that are there stay."""
+    rows = [
+        {"encoder": encoder, "text_sha256": sha256, "vector": vector.astype("<f4").tobytes()}
+        for sha256, vector in vectors.items()
+    ]
+    upsert(session, TextEmbedding, rows, key=("encoder", "text_sha256"))
+
+
+def _stored(session: Session, benchmark: BenchmarkRef, llm: int | None, name: str) -> bytes | None:
     if llm is None:
         return session.scalar(
             select(QueryRepresentation.payload).where(
-                QueryRepresentation.benchmark_id == benchmark, QueryRepresentation.name == name
+                QueryRepresentation.benchmark_id == benchmark.id, QueryRepresentation.name == name
             )
         )
     return session.scalar(

@@ -1,6 +1,9 @@
-"""Score matrices, whole or in part: one compressed row per CRM, criteria set and LLM.
+"""Score matrices, whole or in part, and the win rates they come to.
 
-A matrix is stored while it is being filled, so that a job that ends early is continued, not repeated.
+A matrix has one compressed row per CRM, criteria set and LLM. It is stored while it is being filled, so that
+a job that ends early is continued, not repeated. Win rates are computed from a whole matrix and stored for
+readers of SQL: they say nothing that the matrix does not say, and are deleted whenever it is or the queries
+move to other topics.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,57 +13,56 @@ import numpy as np
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from db.errors import LLMNotFoundError, PayloadError
-from db.models import CRM, LLM, CriteriaSet, Query, ScoreMatrix, now
-from db.payload import pack, unpack
-from db.records import ScoreKey, ScoreRow, StoredScores
-from db.repositories import _lookup
-from db.repositories._upsert import upsert
-from db.repositories.win_rates import delete_win_rates
+from db.errors import DatabaseError, NotFoundError
+from db.models import CRM, LLM, Category, CriteriaSet, Query, ScoreMatrix, WinRate, now
+from db.records import BenchmarkRef, ScoreKey, ScoreRow, StoredScores, WinRateRecord
+from db.repositories import _rows
+from db.repositories._rows import upsert
+from db.serialization import pack, unpack
+
+ALL_QUERIES = ""
+"""What stands in place of a category where all queries count."""
+
+_MEASURES = ("hard", "soft", "ci_low", "ci_high", "n_queries")
 
 
 def put_scores(
     session: Session,
-    slug: str,
+    benchmark: BenchmarkRef,
     key: ScoreKey,
     criteria: Sequence[object],
     scores: Mapping[str, ScoreRow],
     *,
     computed_from: datetime | None = None,
 ) -> None:
-    """Adds to the scores of some or all LLMs under a CRM and a criteria set what is judged in the rows.
+    """Add to the scores of some or all LLMs under a CRM and a criteria set what is judged in the rows.
 
     What was judged before stays, also what another process stored a moment ago.
 
     Args:
         session: an open session.
-        slug: the benchmark.
+        benchmark: the benchmark.
         key: the CRM and the criteria set.
         criteria: the criteria set itself, as a JSON list.
         scores: a row for each LLM.
         computed_from: the `updated_at` of the benchmark when its contents were read for scoring.
 
     Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        BenchmarkChangedError: it has changed since `computed_from`, so the scores may be of other responses.
-        LLMNotFoundError: the benchmark lacks one of the LLMs.
-        PayloadError: a row has another length than the benchmark has queries, or stored bytes are damaged.
+        NotFoundError: the benchmark lacks one of the LLMs.
+        DatabaseError: it has changed since `computed_from`, so the scores may be of other responses; a row
+            has another length than the benchmark has queries, or stored bytes are damaged.
     """
-    benchmark = _lookup.benchmark_id(session, slug)
-    llms = _lookup.llm_ids(session, benchmark)
-    unknown = next((llm for llm in scores if llm not in llms), None)
-    if unknown is not None:
-        raise LLMNotFoundError(slug, unknown, llms)
+    llms = _rows.llm_ids(session, benchmark, needed=scores)
     common = {
         "crm_id": _crm_id(session, key),
         "criteria_set_id": _criteria_set_id(session, key, criteria),
-        "benchmark_id": benchmark,
+        "benchmark_id": benchmark.id,
         "created_at": now(),
     }
     # From here on nobody else writes these scores, nor (on PostgreSQL by the lock) changes the benchmark.
-    _lookup.check_unchanged(session, slug, computed_from)
+    _rows.check_unchanged(session, benchmark, computed_from)
     _check_lengths(session, benchmark, scores)
-    stored = get_scores(session, slug, key)
+    stored = get_scores(session, benchmark, key)
     rows = {llm: row.onto(stored[llm]) if llm in stored else row for llm, row in scores.items()}
     upsert(
         session,
@@ -71,12 +73,11 @@ def put_scores(
     )
 
 
-def get_scores(session: Session, slug: str, key: ScoreKey) -> dict[str, ScoreRow]:
-    """Returns what is stored, by LLM in LLM order; LLMs of which nothing is stored are left out.
+def get_scores(session: Session, benchmark: BenchmarkRef, key: ScoreKey) -> dict[str, ScoreRow]:
+    """Return what is stored, by LLM in LLM order; LLMs of which nothing is stored are left out.
 
     Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-        PayloadError: the stored bytes are damaged.
+        DatabaseError: the stored bytes are damaged.
     """
     rows = session.execute(
         select(LLM.name, ScoreMatrix.payload)
@@ -84,7 +85,7 @@ def get_scores(session: Session, slug: str, key: ScoreKey) -> dict[str, ScoreRow
         .join(CRM, CRM.id == ScoreMatrix.crm_id)
         .join(CriteriaSet, CriteriaSet.id == ScoreMatrix.criteria_set_id)
         .where(
-            ScoreMatrix.benchmark_id == _lookup.benchmark_id(session, slug),
+            ScoreMatrix.benchmark_id == benchmark.id,
             CRM.name == key.crm,
             CRM.version == key.crm_version,
             CriteriaSet.key == key.criteria,
@@ -94,18 +95,14 @@ def get_scores(session: Session, slug: str, key: ScoreKey) -> dict[str, ScoreRow
     return {llm: _unpacked(payload) for llm, payload in rows}
 
 
-def list_scores(session: Session, slug: str) -> list[StoredScores]:
-    """Returns what score matrices of the benchmark are stored, by CRM, version and criteria set's key.
-
-    Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-    """
+def list_scores(session: Session, benchmark: BenchmarkRef) -> list[StoredScores]:
+    """Return what score matrices of the benchmark are stored, by CRM, version and criteria set's key."""
     rows = session.execute(
         select(CRM.name, CRM.version, CriteriaSet.key, CriteriaSet.criteria)
         .where(
             CRM.id == ScoreMatrix.crm_id,
             CriteriaSet.id == ScoreMatrix.criteria_set_id,
-            ScoreMatrix.benchmark_id == _lookup.benchmark_id(session, slug),
+            ScoreMatrix.benchmark_id == benchmark.id,
         )
         .group_by(CRM.id, CRM.name, CRM.version, CriteriaSet.id, CriteriaSet.key)
     )
@@ -115,19 +112,14 @@ def list_scores(session: Session, slug: str) -> list[StoredScores]:
     return sorted(found, key=lambda scores: (scores.key.crm, scores.key.crm_version, scores.key.criteria))
 
 
-def delete_scores(session: Session, slug: str) -> None:
-    """Deletes every stored score of the benchmark, and the win rates that were computed from them.
-
-    Raises:
-        BenchmarkNotFoundError: no benchmark has this slug.
-    """
-    benchmark = _lookup.benchmark_id(session, slug)
-    session.execute(delete(ScoreMatrix).where(ScoreMatrix.benchmark_id == benchmark))
-    delete_win_rates(session, slug)
+def delete_scores(session: Session, benchmark: BenchmarkRef) -> None:
+    """Delete every stored score of the benchmark, and the win rates that were computed from them."""
+    session.execute(delete(ScoreMatrix).where(ScoreMatrix.benchmark_id == benchmark.id))
+    delete_win_rates(session, benchmark)
 
 
 def prune_scores(session: Session, keep: int) -> int:
-    """Keeps the `keep` criteria sets whose scores were stored last, over all benchmarks; deletes the others.
+    """Keep the `keep` criteria sets whose scores were stored last, over all benchmarks; delete the others.
 
     Returns:
         how many criteria sets were deleted, each with its scores.
@@ -144,11 +136,111 @@ def prune_scores(session: Session, keep: int) -> int:
     return len(surplus)
 
 
-def _check_lengths(session: Session, benchmark: int, scores: Mapping[str, ScoreRow]) -> None:
-    n_queries = session.scalar(select(func.count()).where(Query.benchmark_id == benchmark))
+def put_win_rates(
+    session: Session,
+    benchmark: BenchmarkRef,
+    key: ScoreKey,
+    records: Sequence[WinRateRecord],
+    *,
+    computed_from: datetime | None = None,
+) -> None:
+    """Store the win rates under a CRM and a criteria set in place of those that are stored.
+
+    Args:
+        session: an open session.
+        benchmark: the benchmark.
+        key: the CRM and the criteria set, of which scores must be stored.
+        records: all of them, each LLM and category once.
+        computed_from: the `updated_at` of the benchmark when its contents were read for scoring.
+
+    Raises:
+        NotFoundError: the benchmark lacks one of the LLMs, or there are no scores under this key that the win
+            rates could have been computed from.
+        DatabaseError: the benchmark has changed since `computed_from`.
+    """
+    llms = _rows.llm_ids(session, benchmark, needed=(record.llm for record in records))
+    crm, criteria_set = _key_ids(session, benchmark, key)
+    common = {"benchmark_id": benchmark.id, "crm_id": crm, "criteria_set_id": criteria_set}
+    # Deleting first takes SQLite's write lock, so that nothing changes between the check and the end.
+    session.execute(delete(WinRate).filter_by(**common))
+    _rows.check_unchanged(session, benchmark, computed_from)
+    rows = [
+        common
+        | {"llm_id": llms[record.llm], "category": record.category}
+        | {measure: getattr(record, measure) for measure in _MEASURES}
+        for record in records
+    ]
+    # Another process may have stored the same a moment ago.
+    upsert(session, WinRate, rows, key=("crm_id", "criteria_set_id", "llm_id", "category"), update=_MEASURES)
+
+
+def get_win_rates(session: Session, benchmark: BenchmarkRef, key: ScoreKey) -> tuple[WinRateRecord, ...]:
+    """Return what is stored: all queries first, then by category; within each by LLM order."""
+    places = dict(
+        session.execute(
+            select(Category.name, Category.position).where(Category.benchmark_id == benchmark.id)
+        ).all()
+    )
+    rows = session.execute(
+        select(LLM.name, WinRate.category, *(getattr(WinRate, measure) for measure in _MEASURES))
+        .join(LLM, LLM.id == WinRate.llm_id)
+        .join(CRM, CRM.id == WinRate.crm_id)
+        .join(CriteriaSet, CriteriaSet.id == WinRate.criteria_set_id)
+        .where(
+            WinRate.benchmark_id == benchmark.id,
+            CRM.name == key.crm,
+            CRM.version == key.crm_version,
+            CriteriaSet.key == key.criteria,
+        )
+        .order_by(LLM.position, LLM.id)
+    )
+    found = [WinRateRecord(*row) for row in rows]
+    return tuple(sorted(found, key=lambda record: (places.get(record.category, -1), record.category)))
+
+
+def win_rate_coverage(
+    session: Session, benchmark: BenchmarkRef, crm: str, crm_version: str
+) -> dict[str, dict[str, int]]:
+    """Return on how many queries each LLM's win rate over all queries rests, by key of the criteria set."""
+    rows = session.execute(
+        select(CriteriaSet.key, LLM.name, WinRate.n_queries)
+        .join(LLM, LLM.id == WinRate.llm_id)
+        .join(CRM, CRM.id == WinRate.crm_id)
+        .join(CriteriaSet, CriteriaSet.id == WinRate.criteria_set_id)
+        .where(
+            WinRate.benchmark_id == benchmark.id,
+            WinRate.category == ALL_QUERIES,
+            CRM.name == crm,
+            CRM.version == crm_version,
+        )
+    )
+    covered: dict[str, dict[str, int]] = {}
+    for criteria, llm, n_queries in rows:
+        covered.setdefault(criteria, {})[llm] = n_queries
+    return covered
+
+
+def delete_win_rates(session: Session, benchmark: BenchmarkRef) -> None:
+    """Delete every win rate of the benchmark; to be called when queries change their topic or category."""
+    session.execute(delete(WinRate).where(WinRate.benchmark_id == benchmark.id))
+
+
+def _key_ids(session: Session, benchmark: BenchmarkRef, key: ScoreKey) -> tuple[int, int]:
+    crm = session.scalar(select(CRM.id).filter_by(name=key.crm, version=key.crm_version))
+    criteria_set = session.scalar(select(CriteriaSet.id).where(CriteriaSet.key == key.criteria))
+    if crm is None or criteria_set is None:
+        raise NotFoundError(
+            f"No scores of {benchmark.slug!r} by {key.crm!r} are stored under these criteria; "
+            "store them first."
+        )
+    return crm, criteria_set
+
+
+def _check_lengths(session: Session, benchmark: BenchmarkRef, scores: Mapping[str, ScoreRow]) -> None:
+    n_queries = session.scalar(select(func.count()).where(Query.benchmark_id == benchmark.id))
     for llm, row in scores.items():
         if row.prob.shape != (n_queries,) or row.judged.shape != (n_queries,):
-            raise PayloadError(
+            raise DatabaseError(
                 f"The scores of {llm!r} are {row.prob.shape}, but there are {n_queries} queries."
             )
 
@@ -160,7 +252,7 @@ def _packed(row: ScoreRow) -> bytes:
 def _unpacked(payload: bytes) -> ScoreRow:
     arrays = unpack(payload)
     if "prob" not in arrays:
-        raise PayloadError("The stored arrays are no scores.")
+        raise DatabaseError("The stored arrays are no scores.")
     prob = arrays["prob"]
     # Before matrices were stored in part, a number was missing only where a response was.
     return ScoreRow(prob, arrays.get("judged", np.isfinite(prob)))
@@ -173,7 +265,7 @@ def _crm_id(session: Session, key: ScoreKey) -> int:
 
 
 def _criteria_set_id(session: Session, key: ScoreKey, criteria: Sequence[object]) -> int:
-    # Writing a stored set anew locks it: `prune_scores` cannot take it away before its scores are there, and
+    # Writing a stored set again locks it: `prune_scores` cannot take it away before its scores are there, and
     # processes that store the same scores do so one after another instead of waiting for each other's rows.
     row = {"key": key.criteria, "criteria": list(criteria)}
     upsert(session, CriteriaSet, [row], key=("key",), update=("criteria",))

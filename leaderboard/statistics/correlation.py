@@ -7,17 +7,25 @@ the order and the ties count. Those definitions know no ties and no degenerate r
 - tied LLMs share the places they take up, and nothing depends on their names or their order in the input;
 - if all LLMs are tied in both rankings (one LLM always is), the order is the same and τ, weighted τ and ρ
   are 1; if they are all tied in only one, it says nothing of the other and they are 0. The p-value is then 1.
-"""
+
+Could two rankings be so alike by chance? Permutation tests of the measures of ``correlation``.
+
+Under chance every order of the reference is equally likely. What a measure comes to then depends on nothing
+but the number of LLMs and the ties in both rankings, so it is drawn once for all pairs of rankings alike."""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, rankdata, spearmanr
 
-from leaderboard.errors import DuplicateLLMError, NoCommonLLMsError, OptionError, RankError
+from leaderboard.errors import LeaderboardError
 
 PERSISTENCE = 0.8
 
@@ -56,14 +64,13 @@ def correlate(predicted: RankedLLMs, reference: RankedLLMs) -> Correlations:
         reference: likewise.
 
     Raises:
-        NoCommonLLMsError: if no LLM occurs in both.
-        DuplicateLLMError: if a sequence names an LLM twice.
-        RankError: if a rank is not a finite number.
+        LeaderboardError: if no LLM occurs in both; if a sequence names an LLM twice; if a rank is not a
+            finite number.
     """
     predicted_ranks, reference_ranks = _as_ranks(predicted), _as_ranks(reference)
     common = [llm for llm in predicted_ranks if llm in reference_ranks]
     if not common:
-        raise NoCommonLLMsError(
+        raise LeaderboardError(
             "The two rankings share no LLM: compare rankings that name the same LLMs in the same way."
         )
     first = np.array([predicted_ranks[llm] for llm in common], dtype=np.float64)
@@ -81,7 +88,7 @@ def correlate(predicted: RankedLLMs, reference: RankedLLMs) -> Correlations:
 
 
 def kendall_tau(first: Ranks, second: Ranks) -> tuple[float, float]:
-    """Kendall's τ-b and its two-sided p-value, symmetric in its arguments."""
+    """Return kendall's τ-b and its two-sided p-value, symmetric in its arguments."""
     degenerate = _degenerate(first, second)
     if degenerate is not None:
         return degenerate, 1.0
@@ -90,7 +97,7 @@ def kendall_tau(first: Ranks, second: Ranks) -> tuple[float, float]:
 
 
 def spearman_rho(first: Ranks, second: Ranks) -> float:
-    """Spearman's ρ on mean ranks, symmetric in its arguments."""
+    """Return spearman's ρ on mean ranks, symmetric in its arguments."""
     degenerate = _degenerate(first, second)
     if degenerate is not None:
         return degenerate
@@ -119,10 +126,10 @@ def rank_biased_overlap(first: Ranks, second: Ranks, persistence: float = PERSIS
     Urbano 2024). Depths whose weight is below rounding are left out.
 
     Raises:
-        OptionError: if ``persistence`` is not in (0, 1).
+        LeaderboardError: if ``persistence`` is not in (0, 1).
     """
     if not 0 < persistence < 1:
-        raise OptionError(f"The persistence of RBO lies between 0 and 1, but it is {persistence}.")
+        raise LeaderboardError(f"The persistence of RBO lies between 0 and 1, but it is {persistence}.")
     depth = rbo_depths(len(first), persistence)
     in_first, in_second = top_membership(first, depth), top_membership(second, depth)
     overlap = np.sum(in_first * in_second, axis=1)
@@ -131,7 +138,7 @@ def rank_biased_overlap(first: Ranks, second: Ranks, persistence: float = PERSIS
 
 
 def rbo_depths(n: int, persistence: float = PERSISTENCE) -> NDArray[np.int64]:
-    """The depths d at which RBO looks at n LLMs, from 1."""
+    """Return the depths d at which RBO looks at n LLMs, from 1."""
     negligible = math.ceil(math.log(np.finfo(np.float64).eps) / math.log(persistence))
     return np.arange(1, min(n, negligible) + 1)
 
@@ -169,17 +176,19 @@ def _as_ranks(ranking: RankedLLMs) -> Mapping[str, float]:
     if isinstance(ranking, Mapping):
         for llm, rank in ranking.items():
             if not math.isfinite(rank):
-                raise RankError(f"The rank of “{llm}” is {rank}: leave the LLM out or give it a number.")
+                raise LeaderboardError(
+                    f"The rank of “{llm}” is {rank}: leave the LLM out or give it a number."
+                )
         return ranking
     ranks = {llm: float(place) for place, llm in enumerate(ranking, start=1)}
     if len(ranks) < len(ranking):
         twice = next(llm for place, llm in enumerate(ranking, start=1) if ranks[llm] != place)
-        raise DuplicateLLMError(f"“{twice}” is listed twice: name each LLM once.")
+        raise LeaderboardError(f"“{twice}” is listed twice: name each LLM once.")
     return ranks
 
 
 def _degenerate(first: Ranks, second: Ranks) -> float | None:
-    """The correlation by convention where all LLMs are tied in a ranking; None where it is defined."""
+    """Return the correlation by convention where all LLMs are tied in a ranking; None where it is defined."""
     flat_first, flat_second = bool(np.all(first == first[0])), bool(np.all(second == second[0]))
     if flat_first or flat_second:
         return float(flat_first and flat_second)
@@ -198,3 +207,124 @@ def top_membership(ranks: Ranks, depth: NDArray[np.int64]) -> NDArray[np.float64
     ahead = rankdata(ranks, method="min") - 1
     tied = rankdata(ranks, method="max") - ahead
     return np.clip((depth[:, np.newaxis] - ahead) / tied, 0, 1)
+
+
+DRAWS = 1999
+_SEED = 0
+_ROUNDING = 1e-9
+
+# Pairs of LLMs in all the orders that are looked at together, which bounds memory.
+_BLOCK_CELLS = 2_000_000
+
+
+class Measure(StrEnum):
+    """A measure of how alike two rankings are."""
+
+    KENDALL = "Kendall τ"
+    NDCG = "NDCG"
+    RBO = "RBO"
+    WEIGHTED_TAU = "Weighted τ"
+    SPEARMAN = "Spearman ρ"
+
+    @property
+    def column(self) -> str:
+        """Its name in a file."""
+        return self.name.lower()
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether it tells opposite orders (negative) from unrelated ones (0)."""
+        return self in {Measure.KENDALL, Measure.WEIGHTED_TAU, Measure.SPEARMAN}
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether it is the same whichever of two rankings is the reference."""
+        return self not in {Measure.NDCG, Measure.WEIGHTED_TAU}
+
+
+_FUNCTIONS: Mapping[Measure, Callable[[Ranks, Ranks], float]] = {
+    Measure.KENDALL: lambda predicted, reference: kendall_tau(predicted, reference)[0],
+    Measure.NDCG: ndcg,
+    Measure.RBO: rank_biased_overlap,
+    Measure.WEIGHTED_TAU: weighted_tau,
+    Measure.SPEARMAN: spearman_rho,
+}
+
+
+def rank_agreement(measure: Measure, predicted: Ranks, reference: Ranks) -> float:
+    """Return the measure of two rank vectors [n], as ``correlation`` defines it."""
+    return _FUNCTIONS[measure](predicted, reference)
+
+
+def p_value(measure: Measure, predicted: Ranks, reference: Ranks) -> float:
+    """Return how often chance would make two rankings [n] at least so alike.
+
+    For τ, weighted τ and ρ two-sided, for NDCG and RBO, which have no opposite, one-sided. Kendall's is
+    SciPy's, exact for few LLMs without ties; of the others (1 + draws at least so extreme) / (1 + all
+    draws), which is never 0 (Phipson & Smyth 2010). 1 where a ranking has all LLMs tied.
+    """
+    if measure is Measure.KENDALL:
+        return kendall_tau(predicted, reference)[1]
+    if np.ptp(predicted) == 0 or np.ptp(reference) == 0:
+        return 1.0
+    found = rank_agreement(measure, predicted, reference)
+    drawn = _by_chance(measure, tuple(np.sort(predicted).tolist()), tuple(np.sort(reference).tolist()))
+    extreme = np.abs(drawn) >= abs(found) - _ROUNDING if measure.is_signed else drawn >= found - _ROUNDING
+    return float((1 + extreme.sum()) / (1 + len(drawn)))
+
+
+@lru_cache(maxsize=256)
+def _by_chance(
+    measure: Measure, predicted: tuple[float, ...], reference: tuple[float, ...]
+) -> NDArray[np.float64]:
+    """Return the measure [DRAWS] of the ranks in orders drawn at random."""
+    fixed, moved = np.array(predicted), np.array(reference)
+    rng = np.random.default_rng(_SEED)
+    orders = rng.permuted(np.tile(np.arange(len(moved)), (DRAWS, 1)), axis=1)
+    if measure is Measure.WEIGHTED_TAU:
+        return weighted_taus(fixed, moved, orders)
+    by_place = kernel(measure, fixed, moved)
+    drawn: NDArray[np.float64] = by_place[np.arange(len(moved)), orders].sum(axis=1)
+    return drawn
+
+
+def kernel(measure: Measure, predicted: Ranks, reference: Ranks) -> NDArray[np.float64]:
+    """K [n, n] such that the measure is Σᵢ K[i, j(i)] where LLM i of the prediction is j(i) of the reference.
+
+    NDCG, RBO and ρ are sums over LLMs, which makes thousands of orders as cheap as looking up n numbers each.
+    """
+    n = len(predicted)
+    if measure is Measure.SPEARMAN:
+        first, second = (rankdata(ranks) - (n + 1) / 2 for ranks in (predicted, reference))
+        return np.outer(first, second) / math.sqrt((first @ first) * (second @ second))
+    if measure is Measure.NDCG:
+        places = np.arange(n)
+        gain = shared_by_ties(reference, np.exp2(-places) - np.exp2(-float(n)))
+        discount = 1 / np.log2(places + 2)
+        ideal = gain @ shared_by_ties(reference, discount)
+        return np.outer(shared_by_ties(predicted, discount), gain) / ideal
+    depth = rbo_depths(n)
+    first, second = top_membership(predicted, depth), top_membership(reference, depth)
+    size = np.sqrt(np.sum(first**2, axis=1) * np.sum(second**2, axis=1))
+    weight = (1 - PERSISTENCE) * PERSISTENCE ** (depth - 1) / size
+    summed: NDArray[np.float64] = (first * weight[:, np.newaxis]).T @ second
+    return summed
+
+
+def weighted_taus(predicted: Ranks, reference: Ranks, orders: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Weighted τ [B] of the prediction with the reference in each of the orders [B, n]."""
+    position = rankdata(predicted) - 1
+    upper, lower = np.triu_indices(len(position), 1)
+    weight = 1 / (position[upper] + position[lower] + 2)
+    ahead = np.sign(position[lower] - position[upper])
+    untied_predicted = weight @ np.abs(ahead)
+    found = np.empty(len(orders))
+    step = max(1, _BLOCK_CELLS // max(1, len(weight)))
+    for start in range(0, len(orders), step):
+        moved = reference[orders[start : start + step]]
+        ahead_too = np.sign(moved[:, lower] - moved[:, upper])
+        untied_reference = np.abs(ahead_too) @ weight
+        found[start : start + step] = (ahead_too @ (weight * ahead)) / np.sqrt(
+            untied_predicted * untied_reference
+        )
+    return found

@@ -1,7 +1,11 @@
-"""The leaderboard as arrays: LLMs best first with win rates, intervals and one column a category."""
+"""Win rates with the bootstrap samples they are judged by: plain, or controlled for length or style.
+
+The leaderboard as arrays: LLMs best first with win rates, intervals and one column a category."""
+
+from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +13,136 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from leaderboard.errors import DuplicateLLMError, ShapeError
-from leaderboard.statistics.estimate import TIE_DECIMALS, Estimate, estimate
-from leaderboard.statistics.interval import RESAMPLES, UNRANKED, rank_interval, win_rate_interval
+from leaderboard.errors import LeaderboardError
+from leaderboard.statistics.bootstrap import (
+    RESAMPLES,
+    UNRANKED,
+    bootstrap_win_rates,
+    rank_interval,
+    win_rate_interval,
+)
+from leaderboard.statistics.columns import STATISTIC_COLUMNS
+from leaderboard.statistics.style_control import (
+    ControlledFit,
+    bootstrap_controlled,
+    controlled_within,
+    fit_controlled,
+)
+from leaderboard.statistics.win_rate import checked_weights, outcomes, win_rates
+
+# Win rates that agree to so many decimals are tied: sums of the same terms in another order differ by less.
+TIE_DECIMALS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Removed:
+class Estimate:
+    """The outcomes of L LLMs on the queries that count, and their win rates.
+
+    Attributes:
+        outcome: [L, Q], in [0, 1], NaN where missing.
+        weight: [Q], positive, the largest 1.
+        strata: [Q], topic index.
+        plain_win_rate: [L], without control; NaN for an LLM without responses.
+        mean_prob: [L], mean probability, which orders LLMs of equal win rate; NaN likewise.
+        terms: [L, Q, P], what is controlled for; None if nothing is.
+        fit: The regression, where something is controlled for.
+    """
+
+    outcome: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    strata: NDArray[np.integer]
+    plain_win_rate: NDArray[np.float64]
+    mean_prob: NDArray[np.float64]
+    terms: NDArray[np.float64] | None = None
+    fit: ControlledFit | None = None
+
+    @property
+    def win_rate(self) -> NDArray[np.float64]:
+        """[L], controlled if anything is controlled for."""
+        return self.plain_win_rate if self.fit is None else self.fit.win_rate
+
+    def best_first(self, llms: Sequence[str]) -> NDArray[np.intp]:
+        """[L], indices by win rate, then mean probability, then name; LLMs without a win rate last."""
+        keys = np.round(self.mean_prob, TIE_DECIMALS), np.round(self.win_rate, TIE_DECIMALS)
+        return np.lexsort((np.array(llms, dtype=str), *(-key for key in keys)))
+
+    @property
+    def n_queries(self) -> NDArray[np.int64]:
+        """[L], on how many queries each win rate rests."""
+        count: NDArray[np.int64] = np.sum(~np.isnan(self.outcome), axis=1)
+        return count
+
+    @property
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """[L] for each of ``STATISTIC_COLUMNS``, by its key."""
+        return {column.key: column.values(self.outcome, self.weight) for column in STATISTIC_COLUMNS}
+
+    def samples(self, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
+        """[B, L], the win rates in each resample; NaN where one draws no query the LLM has a response to.
+
+        Raises:
+            LeaderboardError: if ``resamples`` or ``seed`` is out of range.
+        """
+        if self.fit is None or self.terms is None:
+            return bootstrap_win_rates(
+                self.outcome, self.strata, weights=self.weight, resamples=resamples, seed=seed
+            )
+        return bootstrap_controlled(
+            self.fit,
+            self.outcome,
+            self.terms,
+            self.strata,
+            weights=self.weight,
+            resamples=resamples,
+            seed=seed,
+        )
+
+    def win_rate_on(self, part: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """[L], win rates on part of the queries [Q], by the effects of all; NaN where none is answered."""
+        if self.fit is None or self.terms is None:
+            return win_rates(self.outcome[:, part], self.weight[part])
+        return controlled_within(self.fit, self.outcome[:, part], self.terms[:, part], self.weight[part])
+
+
+def estimate(
+    prob: NDArray[np.floating],
+    strata: NDArray[np.integer],
+    *,
+    used: NDArray[np.bool_],
+    weights: NDArray[np.floating] | None = None,
+    soft: bool = False,
+    terms: NDArray[np.floating] | None = None,
+) -> Estimate:
+    """Return win rates on the queries in use.
+
+    Args:
+        prob: [L, Q], probability that the LLM's response is preferred to the baseline's, NaN where missing.
+        strata: [Q], topic index of each query.
+        used: [Q], which queries count.
+        weights: [Q], how much each query counts, on any scale; a weight of 0 leaves the query out.
+        soft: mean probabilities instead of the share of queries won.
+        terms: [L, Q, P], what is to be controlled for (``leaderboard.statistics.style_control``).
+
+    Raises:
+        LeaderboardError: if no query is in use; if ``terms`` does not match ``prob``; as in ``win_rate``.
+    """
+    all_weights = checked_weights(weights, len(strata))
+    counted = used & (all_weights > 0)
+    if not counted.any():
+        raise LeaderboardError("No query is selected: choose at least one topic that has queries.")
+    outcome, weight = outcomes(prob[:, counted], soft=soft), all_weights[counted]
+    plain, mean_prob = win_rates(outcome, weight), win_rates(prob[:, counted], weight)
+    if terms is None:
+        return Estimate(outcome, weight, strata[counted], plain, mean_prob)
+    if terms.shape[:2] != prob.shape:
+        raise LeaderboardError(f"Give the terms of {prob.shape} responses, not of {terms.shape[:2]}.")
+    kept = np.asarray(terms[:, counted], dtype=np.float64)
+    fit = fit_controlled(outcome, kept, weight)
+    return Estimate(outcome, weight, strata[counted], plain, mean_prob, kept, fit)
+
+
+@dataclass(frozen=True, eq=False)
+class ControlEffect:
     """What a control took out of a ranking; row l belongs to the ranking's ``llms[l]``.
 
     Attributes:
@@ -45,7 +172,7 @@ class Ranking:
         rank_low: [L], best rank of the 95 % interval of the rank.
         rank_high: [L], worst rank.
         n_queries: [L], on how many queries the win rate rests.
-        n_effective: [L], how many queries of equal weight they are worth; ``n_queries`` without weights.
+        columns: [L] for each of ``STATISTIC_COLUMNS``, by its key.
         category_names: C names, the columns of ``category_win_rate``.
         category_win_rate: [L, C], win rates within a category; NaN where none of it is selected or answered.
         removed: What was controlled for, and what the ranking would be without; None without a control.
@@ -59,10 +186,15 @@ class Ranking:
     rank_low: NDArray[np.int64]
     rank_high: NDArray[np.int64]
     n_queries: NDArray[np.int64]
-    n_effective: NDArray[np.float64]
+    columns: Mapping[str, NDArray[np.float64]]
     category_names: tuple[str, ...]
     category_win_rate: NDArray[np.float64]
-    removed: Removed | None = None
+    removed: ControlEffect | None = None
+
+    @property
+    def n_effective(self) -> NDArray[np.float64]:
+        """[L], how many queries of equal weight the win rates are worth; ``n_queries`` without weights."""
+        return self.columns["n_effective"]
 
     @property
     def ranks(self) -> dict[str, int]:
@@ -97,15 +229,13 @@ def rank_llms(
         selected: [Q], which queries count; all by default.
         weights: [Q], how much each query counts, on any scale; a weight of 0 deselects the query.
         soft: rank by mean probability instead of the share of queries won.
-        terms: [L, Q, P], what is controlled for, if anything is (``leaderboard.control``).
+        terms: [L, Q, P], what is controlled for, if anything is (``leaderboard.statistics.style_control``).
         resamples: size of the bootstrap.
         seed: of the bootstrap.
 
     Raises:
-        DuplicateLLMError: if a name occurs twice.
-        ShapeError: if arrays do not match or a category index has no name.
-        NoQueriesError: if no query is selected.
-        ProbabilityError, WeightsError, OptionError: as in ``win_rate`` and ``interval``.
+        LeaderboardError: if a name occurs twice; if arrays do not match or a category index has no name; if
+            no query is selected; as in ``win_rate`` and ``interval``.
     """
     queries = len(strata)
     chosen = np.ones(queries, dtype=bool) if selected is None else np.asarray(selected, dtype=bool)
@@ -133,7 +263,7 @@ def rank_llms(
         rank_low=rank_low[order],
         rank_high=rank_high[order],
         n_queries=n_queries[order],
-        n_effective=found.n_effective[order],
+        columns={key: values[order] for key, values in found.columns.items()},
         category_names=tuple(category_names),
         category_win_rate=_by_category(found, categories[counted], len(category_names))[order],
         removed=_removed(found, order),
@@ -141,7 +271,7 @@ def rank_llms(
 
 
 def rank_changes(ranking: Ranking, reference: Ranking) -> NDArray[np.float64]:
-    """How many places each LLM climbed since the reference, both ranks taken as displayed.
+    """Return how many places each LLM climbed since the reference, both ranks taken as displayed.
 
     Returns:
         [L], in the order of ``ranking.llms``; positive for a climb, NaN for an LLM that is absent or unranked
@@ -158,22 +288,24 @@ def _check_names(llms: Sequence[str]) -> None:
     """Refuse an LLM that is listed twice."""
     twice = [llm for llm, times in Counter(llms).items() if times > 1]
     if twice:
-        raise DuplicateLLMError(f"“{twice[0]}” is listed twice: name each LLM once.")
+        raise LeaderboardError(f"“{twice[0]}” is listed twice: name each LLM once.")
 
 
 def _check_shapes(prob: NDArray[np.floating], llms: int, queries: int, **per_query: NDArray[Any]) -> None:
     """Refuse arrays that do not describe the same LLMs and queries."""
     if prob.shape != (llms, queries):
-        raise ShapeError(f"The score matrix must be {llms} LLMs × {queries} queries, but it is {prob.shape}.")
+        raise LeaderboardError(
+            f"The score matrix must be {llms} LLMs × {queries} queries, but it is {prob.shape}."
+        )
     for name, values in per_query.items():
         if values.shape != (queries,):
-            raise ShapeError(
+            raise LeaderboardError(
                 f"Give one entry of {name} for each of the {queries} queries, not {values.shape}."
             )
 
 
 def _competition_ranks(win_rate: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Ranks [L] "1, 2, 2, 4" from the highest win rate down; ``UNRANKED`` for NaN."""
+    """Return ranks [L] "1, 2, 2, 4" from the highest win rate down; ``UNRANKED`` for NaN."""
     ranked = ~np.isnan(win_rate)
     ranks = np.full(len(win_rate), UNRANKED, dtype=np.int64)
     ranks[ranked] = rankdata(-np.round(win_rate[ranked], TIE_DECIMALS), method="min")
@@ -181,18 +313,20 @@ def _competition_ranks(win_rate: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _by_category(found: Estimate, categories: NDArray[np.integer], count: int) -> NDArray[np.float64]:
-    """Win rates [L, C] within each category; NaN where a category has no query."""
+    """Return win rates [L, C] within each category; NaN where a category has no query."""
     if np.any(categories >= count):
-        raise ShapeError(f"A query is in category {categories.max()}, but only {count} categories are named.")
+        raise LeaderboardError(
+            f"A query is in category {categories.max()}, but only {count} categories are named."
+        )
     columns = np.full((len(found.outcome), count), np.nan)
     for category in np.unique(categories[categories >= 0]):
         columns[:, category] = found.win_rate_on(categories == category)
     return columns
 
 
-def _removed(found: Estimate, order: NDArray[np.int64]) -> Removed | None:
-    """What a control took out, in the order of the ranking."""
+def _removed(found: Estimate, order: NDArray[np.int64]) -> ControlEffect | None:
+    """Return what a control took out, in the order of the ranking."""
     if found.fit is None:
         return None
     plain = found.plain_win_rate
-    return Removed(found.fit.effects, plain[order], _competition_ranks(plain)[order])
+    return ControlEffect(found.fit.effects, plain[order], _competition_ranks(plain)[order])

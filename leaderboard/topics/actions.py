@@ -1,15 +1,16 @@
-"""What a person can do to a topic tree: frozen values, with a JSON form for the log of curation."""
+"""What a person can do to a topic tree: frozen values with a JSON form, and what each makes of a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from leaderboard.errors import CurationError
-from leaderboard.topics.tree import Topic
+from leaderboard.errors import LeaderboardError
+from leaderboard.topics.tree import OUTLIER, Topic, TopicTree, in_order
 
 _STRICT = ConfigDict(extra="forbid")
 
@@ -119,23 +120,261 @@ _ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminato
 
 
 def action_to_json(action: Action) -> dict[str, Any]:
-    """The action as JSON; ``action_from_json`` reads it back."""
+    """Return the action as JSON; ``action_from_json`` reads it back."""
     written: dict[str, Any] = _ACTIONS.dump_python(action, mode="json")
     return written
 
 
 def action_from_json(written: Mapping[str, Any]) -> Action:
-    """The action that was written.
+    """Return the action that was written.
 
     Raises:
-        CurationError: It is none, as one of a newer version of this program may be.
+        LeaderboardError: It is none, as one of a newer version of this program may be.
     """
     try:
         return _ACTIONS.validate_python(written)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise CurationError(
+        raise LeaderboardError(
             f"A stored change of the topics cannot be read ({place}: {first['msg']}): "
             "it may be of a newer version of this program."
         ) from None
+
+
+MAX_NAME = 80
+MAX_SUMMARY = 600
+_MIN_PARTS = 2
+
+
+def apply(tree: TopicTree, action: Action) -> TopicTree:
+    """Return the tree after an action; no query is ever lost or in two places.
+
+    Raises:
+        LeaderboardError: It is impossible, or would change nothing; it names a topic that is not there.
+    """
+    after = make(tree, action)
+    check_topics(tree, after.topics)
+    if after == tree:
+        raise LeaderboardError("This would change nothing.")
+    return after
+
+
+def make(tree: TopicTree, action: Action) -> TopicTree:
+    """Return the tree after an action that was found possible before.
+
+    Names are not looked at: an LLM may have named the found topics since.
+
+    Raises:
+        LeaderboardError: It names what is not there.
+    """
+    return _APPLY[type(action)](tree, action)
+
+
+def check_topics(tree: TopicTree, topics: Sequence[Topic]) -> None:
+    """Return if these can be the topics of the tree.
+
+    Names are compared only where one is new: topics that were found may bear one name twice.
+
+    Raises:
+        LeaderboardError: A name, summary or category is blank or too long, a category has a name twice, or a
+            part belongs to no topic.
+    """
+    if not topics:
+        raise LeaderboardError("At least one topic must be left.")
+    keys = {topic.key for topic in topics}
+    places: dict[tuple[str, str], list[Topic]] = {}
+    for topic in topics:
+        places.setdefault((topic.category, topic.name.casefold()), []).append(topic)
+        if topic.parent is not None and topic.parent not in keys:
+            raise LeaderboardError(f"Topic {topic.key!r} is part of {topic.parent!r}, which is not there.")
+    for topic in topics:
+        old = tree.get(topic.key)
+        if old is not None and (old.name, old.category, old.summary) == (
+            topic.name,
+            topic.category,
+            topic.summary,
+        ):
+            continue
+        check_name(topic.name, "The name of a topic")
+        check_name(topic.category, "The name of a category")
+        if len(topic.summary) > MAX_SUMMARY:
+            raise LeaderboardError(
+                f"The summary of {topic.name!r} has {len(topic.summary)} characters: "
+                f"at most {MAX_SUMMARY} are kept."
+            )
+        renamed = old is None or (old.name, old.category) != (topic.name, topic.category)
+        if renamed and len(places[topic.category, topic.name.casefold()]) > 1:
+            raise LeaderboardError(f"The category {topic.category!r} already has a topic {topic.name!r}.")
+
+
+def check_name(name: str, what: str) -> None:
+    """Return if this can be a name.
+
+    Raises:
+        LeaderboardError: It is blank, too long, in several lines, or has white space around it.
+    """
+    if not name.strip():
+        raise LeaderboardError(f"{what} must not be blank.")
+    if len(name) > MAX_NAME:
+        raise LeaderboardError(f"{what} has {len(name)} characters: at most {MAX_NAME} are allowed.")
+    if not name.isprintable() or name != name.strip():
+        raise LeaderboardError(f"{what} must be one line without white space around it: {name!r} is not.")
+
+
+def _rename(tree: TopicTree, action: Rename) -> TopicTree:
+    topic = tree[action.topic]
+    renamed = replace(
+        topic,
+        name=topic.name if action.name is None else action.name,
+        summary=topic.summary if action.summary is None else action.summary,
+        named_by="",
+    )
+    return _with_topics(tree, [renamed if each is topic else each for each in tree.topics])
+
+
+def _merge(tree: TopicTree, action: Merge) -> TopicTree:
+    into = tree[action.into]
+    if not action.topics:
+        raise LeaderboardError("Name the topics that are to be merged.")
+    gone = {key for topic in action.topics for key in tree.family(tree[topic].key)}
+    if action.into in action.topics:
+        raise LeaderboardError(f"{into.name!r} cannot be merged into itself.")
+    if action.into in gone:
+        raise LeaderboardError(f"{into.name!r} is a part of what would be merged into it: merge it instead.")
+    moved = replace(tree, topic_of=tuple(action.into if key in gone else key for key in tree.topic_of))
+    return _with_topics(moved, [topic for topic in tree.topics if topic.key not in gone])
+
+
+def _split(tree: TopicTree, action: Split) -> TopicTree:
+    topic = tree[action.topic]
+    if len(action.parts) < _MIN_PARTS:
+        raise LeaderboardError(f"A topic is split into {_MIN_PARTS} parts or more.")
+    for part in action.parts:
+        if part.key in tree or part.key == OUTLIER:
+            raise LeaderboardError(f"There is a topic {part.key!r} already: split {topic.name!r} again.")
+        if not part.queries:
+            raise LeaderboardError(f"The part {part.name!r} would have no queries.")
+    places = _places((part.key, part.queries) for part in action.parts)
+    own = set(tree.queries_of([action.topic], dropped=True))
+    if strange := places.keys() - own:
+        raise LeaderboardError(f"The query {min(strange)!r} does not belong to {topic.name!r} itself.")
+    parts = [
+        Topic(part.key, part.name, topic.category, part.summary, part.keywords, topic.key)
+        for part in action.parts
+    ]
+    return _with_topics(_placed(tree, places), [*tree.topics, *parts])
+
+
+def _move_to_category(tree: TopicTree, action: MoveToCategory) -> TopicTree:
+    if not action.topics:
+        raise LeaderboardError("Name the topics that are to be moved.")
+    named = {tree[key].key for key in action.topics}
+    moved = {each for key in named for each in tree.family(key)}
+    # A part that moves together with its topic stays a part of it.
+    alone = {key for key in named if tree[key].parent not in moved}
+    return _with_topics(
+        tree,
+        [
+            replace(topic, category=action.category, parent=None if topic.key in alone else topic.parent)
+            if topic.key in moved
+            else topic
+            for topic in tree.topics
+        ],
+    )
+
+
+def _move_queries(tree: TopicTree, action: MoveQueries) -> TopicTree:
+    topic = tree[action.topic]
+    _check_queries(tree, action.queries)
+    return _placed(tree, dict.fromkeys(action.queries, topic.key))
+
+
+def _drop_queries(tree: TopicTree, action: DropQueries) -> TopicTree:
+    _check_queries(tree, action.queries)
+    return _with_dropped(tree, tree.dropped.union(action.queries))
+
+
+def _restore(tree: TopicTree, action: Restore) -> TopicTree:
+    _check_queries(tree, action.queries)
+    return replace(tree, dropped=tree.dropped.difference(action.queries))
+
+
+def _import(tree: TopicTree, action: Import) -> TopicTree:
+    keys = [topic.key for topic in action.topics]
+    if len(set(keys)) < len(keys):
+        raise LeaderboardError(f"The key {_first_twice(keys)!r} is that of two topics.")
+    places = _places((place.topic, place.queries) for place in action.placed)
+    for queries in (places, action.dropped, action.restored):
+        if queries:
+            _check_queries(tree, tuple(queries))
+    known = {*keys, OUTLIER}
+    if unknown := set(places.values()) - known:
+        raise LeaderboardError(f"Queries are put into {min(unknown)!r}, which is no topic.")
+    moved = _placed(tree, places)
+    if homeless := set(moved.topic_of) - known:
+        raise LeaderboardError(f"Queries of {tree.name_of(min(homeless))!r} would be left without a topic.")
+    dropped = tree.dropped.union(action.dropped).difference(action.restored)
+    return _with_dropped(_with_topics(moved, action.topics), dropped)
+
+
+def _with_topics(tree: TopicTree, topics: Sequence[Topic]) -> TopicTree:
+    return replace(tree, topics=in_order(topics))
+
+
+def _with_dropped(tree: TopicTree, dropped: frozenset[str]) -> TopicTree:
+    if len(dropped) == len(tree.query_ids):
+        raise LeaderboardError("These are the last queries that are kept: one must be left.")
+    return replace(tree, dropped=dropped)
+
+
+def _placed(tree: TopicTree, places: Mapping[str, str]) -> TopicTree:
+    """Return the tree with queries in other topics."""
+    return replace(
+        tree,
+        topic_of=tuple(
+            places.get(query, key) for query, key in zip(tree.query_ids, tree.topic_of, strict=True)
+        ),
+    )
+
+
+def _places(placed: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
+    """From each query to the one key it is put under."""
+    places: dict[str, str] = {}
+    for key, queries in placed:
+        for query in queries:
+            if query in places:
+                raise LeaderboardError(f"The query {query!r} is named twice.")
+            places[query] = key
+    return places
+
+
+def _check_queries(tree: TopicTree, queries: Sequence[str]) -> None:
+    if not queries:
+        raise LeaderboardError("Name the queries.")
+    for query in queries:
+        if not tree.knows(query):
+            _unknown_query(query)
+
+
+def _unknown_query(query: str) -> NoReturn:
+    raise LeaderboardError(
+        f"There is no query {query!r} among those of these topics: queries are named by their ids, "
+        "the 16 characters that the file of topics lists."
+    )
+
+
+def _first_twice(keys: Sequence[str]) -> str:
+    return next(key for place, key in enumerate(keys) if key in keys[:place])
+
+
+_APPLY: Mapping[type[Action], Callable[[TopicTree, Any], TopicTree]] = {
+    Rename: _rename,
+    Merge: _merge,
+    Split: _split,
+    MoveToCategory: _move_to_category,
+    MoveQueries: _move_queries,
+    DropQueries: _drop_queries,
+    Restore: _restore,
+    Import: _import,
+}

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from db import BenchmarkRecord, Database
-from db.repositories import benchmarks, representations, texts
-from leaderboard.contest import QUERY_REPRESENTATION
+from db import Database
+from db.records import BenchmarkRecord
+from db.repositories import benchmarks, contents, representations
+from leaderboard.benchmark import QUERY_REPRESENTATION
 from leaderboard.topics.curation import CuratedTopics
-from leaderboard.topics.labels import plain, wrapped
 from leaderboard.topics.tree import OUTLIER, Topic, TopicTree
 
 OUTLIERS = "no topic"
@@ -38,18 +37,9 @@ class Atlas:
     xy: NDArray[np.float32] | None
     projection: str
 
-    @cached_property
-    def hovers(self) -> list[str]:
-        """What is shown of every query ``[Q]``: the start of its text in short lines, and its topic."""
-        names = {topic.key: f"<br><b>{plain(topic.name)}</b>" for topic in self.tree.topics}
-        return [
-            wrapped(self.texts.get(query, "text not stored")) + names.get(key, f"<br><b>{OUTLIERS}</b>")
-            for query, key in zip(self.tree.query_ids, self.tree.topic_of, strict=True)
-        ]
-
 
 def atlas_of_pool(topics: CuratedTopics) -> Atlas:
-    """The curated topics of a pool."""
+    """Return the curated topics of a pool."""
     return Atlas(
         identity=topics.identity,
         tree=topics.tree,
@@ -60,15 +50,16 @@ def atlas_of_pool(topics: CuratedTopics) -> Atlas:
 
 
 def atlas_of_benchmark(database: Database, slug: str) -> Atlas:
-    """A benchmark's own categories and topics, with its queries on the main axes of their embeddings.
+    """Return a benchmark's own categories and topics, with its queries on the main axes of their embeddings.
 
     Raises:
-        BenchmarkNotFoundError: There is no such benchmark.
+        NotFoundError: There is no such benchmark.
     """
     with database.session() as session:
-        record = benchmarks.get_benchmark(session, slug)
-        stored = texts.query_texts(session, slug)
-        arrays = representations.get_query_representation(session, slug, QUERY_REPRESENTATION)
+        benchmark = benchmarks.find_benchmark(session, slug)
+        record = benchmarks.get_benchmark(session, benchmark)
+        stored = contents.query_texts(session, benchmark)
+        arrays = representations.get_query_representation(session, benchmark, QUERY_REPRESENTATION)
     ids = [query.external_id for query in record.queries]
     embedding = None if arrays is None else arrays["embedding"]
     fits = embedding is not None and len(embedding) == len(ids) > _AXES
@@ -83,7 +74,7 @@ def atlas_of_benchmark(database: Database, slug: str) -> Atlas:
 
 
 def benchmark_tree(record: BenchmarkRecord) -> TopicTree:
-    """A benchmark's categories and topics as a tree, in the benchmark's order."""
+    """Return a benchmark's categories and topics as a tree, in the benchmark's order."""
     topics = [
         Topic(str(number), topic.name, category.name)
         for number, (category, topic) in enumerate(
@@ -99,7 +90,7 @@ def benchmark_tree(record: BenchmarkRecord) -> TopicTree:
 
 
 def main_axes(embedding: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Places ``[n, 2]`` of embeddings ``[n, d]`` on their two principal components.
+    """Return places ``[n, 2]`` of embeddings ``[n, d]`` on their two principal components.
 
     The sign of an axis is chosen so that its largest coordinate is positive: the same map every time.
     """

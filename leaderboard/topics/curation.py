@@ -1,28 +1,129 @@
-"""Topics and their curation in the database: read, changed by one person at a time, undone."""
+"""Topics and their curation in the database: read, changed by one person at a time, undone, and logged."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from db import CurationRecord, Database, PoolQueryRecord, PoolRecord, TopicMapRecord
-from db.lock import exclusive
-from db.repositories import embeddings, pools, topic_maps
-from leaderboard.errors import CurationError, TopicsChangedError
-from leaderboard.recent import Recent
-from leaderboard.topics.actions import Action, Import, Split, action_to_json
-from leaderboard.topics.apply import apply
-from leaderboard.topics.history import Edit, history, replay
+from db import Database
+from db.database import exclusive
+from db.repositories import pools, representations
+from db.source_records import CurationRecord, PoolQueryRecord, PoolRecord, TopicMapRecord
+from leaderboard.cache import SharedCache
+from leaderboard.errors import LeaderboardError
+from leaderboard.topics.actions import (
+    Action,
+    DropQueries,
+    Import,
+    Merge,
+    MoveQueries,
+    MoveToCategory,
+    Rename,
+    Restore,
+    Split,
+    action_from_json,
+    action_to_json,
+    apply,
+    make,
+)
 from leaderboard.topics.split import propose_split
-from leaderboard.topics.topics_file import read_topics, write_topics
-from leaderboard.topics.tree import TopicTree
+from leaderboard.topics.tree import TopicTree, difference
+from leaderboard.topics.yaml_file import read_topics, write_topics
 
-LONGEST_REASON = 500
+
+@dataclass(frozen=True)
+class Edit:
+    """One line of the log: what was done, why and when (UTC); `undone_at` where it was undone."""
+
+    position: int
+    what: str
+    reason: str
+    created_at: datetime
+    undone_at: datetime | None
+
+
+def replay(found: TopicTree, log: Iterable[CurationRecord]) -> TopicTree:
+    """Return the curated tree: every change of the log that is not undone, made to the found topics in order.
+
+    Raises:
+        LeaderboardError: A stored change cannot be read or made.
+    """
+    tree = found
+    for record in log:
+        if record.undone_at is None:
+            tree = make(tree, action_from_json(record.action))
+    return tree
+
+
+def history(found: TopicTree, log: Sequence[CurationRecord]) -> tuple[Edit, ...]:
+    """Return the log in words, oldest first, undone changes included.
+
+    Raises:
+        LeaderboardError: A stored change cannot be read or made.
+    """
+    tree, edits = found, []
+    for record in log:
+        action = action_from_json(record.action)
+        edits.append(
+            Edit(record.position, in_words(tree, action), record.reason, record.created_at, record.undone_at)
+        )
+        if record.undone_at is None:
+            tree = make(tree, action)
+    return tuple(edits)
+
+
+def in_words(before: TopicTree, action: Action) -> str:
+    """Return what an action does to a tree, as a phrase such as “Renamed “Soup” to “Broth””."""
+    match action:
+        case Rename(topic, name, summary):
+            phrase = _rename(before.name_of(topic), name, summary)
+        case Merge(topics, into):
+            phrase = f"Merged {_names(before, topics)} into “{before.name_of(into)}”"
+        case Split(topic, parts):
+            names = ", ".join(f"“{part.name}”" for part in parts)
+            phrase = f"Split “{before.name_of(topic)}” into {names}"
+        case MoveToCategory(topics, category):
+            phrase = f"Moved {_names(before, topics)} to the category “{category}”"
+        case MoveQueries(queries, topic):
+            phrase = f"Moved {_count(queries)} to “{before.name_of(topic)}”"
+        case DropQueries(queries):
+            phrase = f"Dropped {_count(queries)}"
+        case Restore(queries):
+            phrase = f"Restored {_count(queries)}"
+        case Import(source):
+            phrase = f"Import of {source}{_what_an_import_does(before, action)}"
+    return phrase
+
+
+def _rename(old: str, name: str | None, summary: str | None) -> str:
+    if name is None:
+        return f"Wrote another summary of “{old}”"
+    return f"Renamed “{old}” to “{name}”" + (" with another summary" if summary is not None else "")
+
+
+def _what_an_import_does(before: TopicTree, action: Import) -> str:
+    try:
+        return f": {difference(before, apply(before, action))}"
+    except LeaderboardError:
+        # An undone one, whose topics were changed otherwise afterwards.
+        return ""
+
+
+def _names(tree: TopicTree, keys: Sequence[str]) -> str:
+    return ", ".join(f"“{tree.name_of(key)}”" for key in keys)
+
+
+def _count(queries: Sequence[str]) -> str:
+    return "1 query" if len(queries) == 1 else f"{len(queries):,} queries"
+
+
+MAX_REASON = 500
 _KEPT = 4
 _PATIENCE = 10.0
 """Seconds that a change waits for another one to be written."""
@@ -98,21 +199,20 @@ class Curation:
     def __init__(self, database: Database) -> None:
         """Serve an open database."""
         self.database = database
-        self._stored: Recent[_Stored] = Recent(_KEPT)
-        self._curated: Recent[CuratedTopics] = Recent(_KEPT)
+        self._stored: SharedCache[_Stored] = SharedCache(_KEPT)
+        self._curated: SharedCache[CuratedTopics] = SharedCache(_KEPT)
 
     def pools(self) -> list[PoolRecord]:
-        """All pools, by title."""
+        """Return all pools, by title."""
         with self.database.session() as session:
             return pools.list_pools(session)
 
     def read(self, slug: str) -> CuratedTopics:
-        """The topics of a pool as they are now; kept in memory until they change.
+        """Return the topics of a pool as they are now; kept in memory until they change.
 
         Raises:
-            PoolNotFoundError: There is no such pool.
-            NoTopicsError: No topics were looked for in it.
-            CurationError: A stored change cannot be read.
+            NotFoundError: There is no such pool; no topics were looked for in it.
+            LeaderboardError: A stored change cannot be read.
         """
         with self.database.session() as session:
             return self._read(session, slug)
@@ -130,44 +230,40 @@ class Curation:
             the topics after it.
 
         Raises:
-            TopicsChangedError: They are no longer those of ``seen``.
-            CurationError: The change is impossible or has no reason.
-            DatabaseBusyError: Others are writing for too long.
+            LeaderboardError: They are no longer those of ``seen``; the change is impossible or has no
+                reason.
+            DatabaseError: Others are writing for too long.
             LeaderboardError, DatabaseError: As ``read``.
         """
         reason = " ".join(reason.split())
         if not reason:
-            raise CurationError("Say why, in a few words: the log keeps the reason of every change.")
-        if len(reason) > LONGEST_REASON:
-            raise CurationError(
-                f"The reason has {len(reason)} characters: at most {LONGEST_REASON} are kept."
-            )
+            raise LeaderboardError("Say why, in a few words: the log keeps the reason of every change.")
+        if len(reason) > MAX_REASON:
+            raise LeaderboardError(f"The reason has {len(reason)} characters: at most {MAX_REASON} are kept.")
         with exclusive(self.database.engine, _PATIENCE), self.database.session() as session:
             apply(self._unchanged(session, slug, seen).tree, action)
-            topic_maps.add_curation(session, slug, action_to_json(action), reason)
+            pools.add_curation(session, pools.find_pool(session, slug), action_to_json(action), reason)
         return self.read(slug)
 
     def undo(self, slug: str, seen: str | None = None) -> CuratedTopics:
         """Take back the last change that is not undone; it stays in the log.
 
         Raises:
-            TopicsChangedError: The topics are no longer those of ``seen``.
-            CurationError: There is nothing to undo.
-            DatabaseBusyError: Others are writing for too long.
+            LeaderboardError: The topics are no longer those of ``seen``; there is nothing to undo.
+            DatabaseError: Others are writing for too long.
             LeaderboardError, DatabaseError: As ``read``.
         """
         with exclusive(self.database.engine, _PATIENCE), self.database.session() as session:
             self._unchanged(session, slug, seen)
-            if topic_maps.undo_curation(session, slug) is None:
-                raise CurationError("There is no change to undo.")
+            if pools.undo_curation(session, pools.find_pool(session, slug)) is None:
+                raise LeaderboardError("There is no change to undo.")
         return self.read(slug)
 
     def split(self, topics: CuratedTopics, key: str, n_parts: int) -> Split:
-        """A proposal to split a topic by the meaning of its queries; nothing is changed.
+        """Return a proposal to split a topic by the meaning of its queries; nothing is changed.
 
         Raises:
-            UnknownTopicError: There is no such topic.
-            CurationError: It cannot be split into that many parts.
+            LeaderboardError: There is no such topic; it cannot be split into that many parts.
         """
         members = topics.tree.queries_of([topics.tree[key].key], dropped=True)
         points = dict(zip(members, self.points(topics, members), strict=True))
@@ -177,7 +273,7 @@ class Curation:
         """Ids of the kept queries of a topic and its parts that are nearest its centre, nearest first.
 
         Raises:
-            UnknownTopicError: There is no such topic.
+            LeaderboardError: There is no such topic.
         """
         members = topics.tree.queries_of(topics.tree.family(topics.tree[key].key))
         if not members:
@@ -187,7 +283,7 @@ class Curation:
         return [members[place] for place in np.argsort(distance, kind="stable")[:count]]
 
     def points(self, topics: CuratedTopics, queries: tuple[str, ...]) -> NDArray[np.float32]:
-        """Where queries lie ``[n, d]``: their unit-length embeddings, or their places on the map.
+        """Return where queries lie ``[n, d]``: their unit-length embeddings, or their places on the map.
 
         The map is used where the embedding of one of them is not stored.
         """
@@ -196,7 +292,7 @@ class Curation:
         encoder = topics.record.settings.get("encoder")
         if queries and isinstance(encoder, str):
             with self.database.session() as session:
-                known = embeddings.known_embeddings(session, encoder, sha256s)
+                known = representations.known_embeddings(session, encoder, sha256s)
             if known.keys() >= set(sha256s):
                 vectors = np.stack([known[sha256] for sha256 in sha256s])
                 unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(
@@ -206,15 +302,15 @@ class Curation:
         return topics.record.xy[positions]
 
     def export(self, topics: CuratedTopics, *, with_texts: bool = False) -> str:
-        """The curated topics as YAML; `import_of` reads it back."""
+        """Return the curated topics as YAML; `import_of` reads it back."""
         texts = topics.texts if with_texts else None
         return write_topics(topics.tree, pool=topics.pool.slug, digest=topics.record.digest, texts=texts)
 
     def import_of(self, topics: CuratedTopics, content: bytes, file: str) -> Import | None:
-        """The change that a file of topics asks for, None if it asks for none; nothing is changed.
+        """Return the change that a file of topics asks for, None if it asks for none; nothing is changed.
 
         Raises:
-            TopicsFileError: The file is none of these topics.
+            UploadError: The file is none of these topics.
         """
         return read_topics(content, file, topics.tree, topics.record.digest)
 
@@ -222,21 +318,22 @@ class Curation:
         """Delete a pool with its topics and their curation; benchmarks sampled from it stay.
 
         Raises:
-            PoolNotFoundError: There is no such pool.
+            NotFoundError: There is no such pool.
         """
         with exclusive(self.database.engine, _PATIENCE), self.database.session() as session:
-            pools.delete_pool(session, slug)
+            pools.delete_pool(session, pools.find_pool(session, slug))
 
     def _unchanged(self, session: Session, slug: str, seen: str | None) -> CuratedTopics:
         topics = self._read(session, slug)
         if seen is not None and seen != topics.version:
-            raise TopicsChangedError
+            raise LeaderboardError("Somebody else changed the topics meanwhile: look again.")
         return topics
 
     def _read(self, session: Session, slug: str) -> CuratedTopics:
-        pool = pools.get_pool(session, slug)
-        digest = topic_maps.topic_map_digest(session, slug)
-        log = topic_maps.curation_of(session, slug)
+        found = pools.find_pool(session, slug)
+        pool = pools.get_pool(session, found)
+        digest = pools.topic_map_digest(session, found)
+        log = pools.curation_of(session, found)
         identity = (slug, digest, pool.updated_at)
         stored = self._stored.get(identity, lambda: _load(session, slug))
         return self._curated.get(
@@ -248,8 +345,9 @@ class Curation:
 
 
 def _load(session: Session, slug: str) -> _Stored:
-    queries = pools.pool_queries(session, slug)
-    record = topic_maps.get_topic_map(session, slug)
+    pool = pools.find_pool(session, slug)
+    queries = pools.pool_queries(session, pool)
+    record = pools.get_topic_map(session, pool)
     return _Stored(queries, record, TopicTree.found(record, [query.id for query in queries]))
 
 

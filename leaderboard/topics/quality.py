@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from statistics import median
 from typing import Any
 
@@ -47,32 +46,8 @@ def figures(topics: CuratedTopics) -> tuple[Figure, ...]:
     )
 
 
-_STYLE = """
-<style>
-.usl-figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.2rem, 1fr));
-  gap: 0.9rem 1.4rem; margin: 0.2rem 0 0.4rem !important; padding: 0 !important;
-  font-variant-numeric: tabular-nums; }
-.usl-figures div { display: flex; flex-direction: column; }
-.usl-figures dt { font-size: 0.84rem; font-weight: 400; }
-.usl-figures dd { margin: 0; }
-.usl-figures .usl-value { font-size: 1.55rem; line-height: 1.25; font-weight: 600; }
-.usl-figures .usl-note { font-size: 0.76rem; line-height: 1.3; opacity: 0.72; }
-</style>
-"""
-
-
-def figures_html(shown: Sequence[Figure]) -> str:
-    """The figures side by side, as many in a row as there is room for; all texts are escaped."""
-    cells = "".join(
-        f'<div><dt>{escape(figure.label)}</dt><dd class="usl-value">{escape(figure.value)}</dd>'
-        f'<dd class="usl-note">{escape(figure.note)}</dd></div>'
-        for figure in shown
-    )
-    return f'{_STYLE}<dl class="usl-figures" data-testid="topic-figures">{cells}</dl>'
-
-
 def coherence_of(topics: CuratedTopics, key: str) -> float | None:
-    """The coherence of a topic as it was found, None where that was not measured."""
+    """Return the coherence of a topic as it was found, None where that was not measured."""
     by_topic = topics.record.quality.get("coherence_by_topic")
     return _number(by_topic, key) if isinstance(by_topic, Mapping) else None
 

@@ -1,4 +1,4 @@
-"""A topic taken apart by the meaning of its queries."""
+"""A topic taken apart by the meaning of its queries, and keywords that distinguish groups of texts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.errors import CurationError
-from leaderboard.topics.actions import Part, Split
-from leaderboard.topics.apply import LONGEST_NAME
-from leaderboard.topics.keywords import telling_words
+from leaderboard.errors import LeaderboardError
+from leaderboard.topics.actions import MAX_NAME, Part, Split
 from leaderboard.topics.tree import TopicTree
 
-MOST_PARTS = 20
-_FEWEST_PARTS = 2
+MAX_PARTS = 20
+_MIN_PARTS = 2
 _STARTS = 10
 _WORDS_IN_A_NAME = 3
 
@@ -26,7 +24,7 @@ def propose_split(
     texts: Mapping[str, str],
     points: Mapping[str, NDArray[np.float32]],
 ) -> Split:
-    """A topic's own queries divided among ``n_parts`` parts, named by the words that tell them apart.
+    """Return a topic's own queries divided among ``n_parts`` parts, named by the words that tell them apart.
 
     Args:
         tree: The topics.
@@ -36,25 +34,24 @@ def propose_split(
         points: Where they lie: embeddings ``[d]``, or places on the map.
 
     Raises:
-        UnknownTopicError: There is no such topic.
-        CurationError: It cannot be split into that many parts.
+        LeaderboardError: There is no such topic; it cannot be split into that many parts.
     """
     topic = tree[key]
-    if not _FEWEST_PARTS <= n_parts <= MOST_PARTS:
-        raise CurationError(f"A topic is split into {_FEWEST_PARTS} to {MOST_PARTS} parts, not {n_parts}.")
+    if not _MIN_PARTS <= n_parts <= MAX_PARTS:
+        raise LeaderboardError(f"A topic is split into {_MIN_PARTS} to {MAX_PARTS} parts, not {n_parts}.")
     queries = tree.queries_of([key], dropped=True)
     if len(queries) < n_parts:
-        raise CurationError(
+        raise LeaderboardError(
             f"{topic.name!r} has {len(queries)} queries of its own, too few for {n_parts} parts."
         )
     labels = k_means(np.stack([points[query] for query in queries]), n_parts)
     if labels.max() + 1 < n_parts:
-        raise CurationError(f"The queries of {topic.name!r} are too alike for {n_parts} parts.")
+        raise LeaderboardError(f"The queries of {topic.name!r} are too alike for {n_parts} parts.")
     members = [
         tuple(query for query, label in zip(queries, labels.tolist(), strict=True) if label == part)
         for part in range(n_parts)
     ]
-    words = telling_words([" ".join(texts[query] for query in part) for part in members])
+    words = distinctive_words([" ".join(texts[query] for query in part) for part in members])
     names = _distinct_names(words, {item.name.casefold() for item in tree.topics}, topic.name)
     return Split(
         key,
@@ -68,7 +65,7 @@ def propose_split(
 
 
 def k_means(points: NDArray[np.float32], n_clusters: int) -> NDArray[np.intp]:
-    """The cluster ``[n]`` of every point ``[n, d]`` by k-means, always the same for the same points.
+    """Return the cluster ``[n]`` of every point ``[n, d]`` by k-means, always the same for the same points.
 
     Clusters are numbered from the largest on; there are fewer than asked for where fewer points differ.
     """
@@ -87,7 +84,7 @@ def k_means(points: NDArray[np.float32], n_clusters: int) -> NDArray[np.intp]:
 
 
 def _new_keys(tree: TopicTree, key: str, count: int) -> Sequence[str]:
-    """The next numbers under the key that no topic has."""
+    """Return the next numbers under the key that no topic has."""
     used = [topic.key for topic in tree.topics if topic.key.startswith(f"{key}.")]
     numbers = [int(number) for used_key in used if (number := used_key[len(key) + 1 :]).isdecimal()]
     start = max(numbers, default=0) + 1
@@ -97,11 +94,43 @@ def _new_keys(tree: TopicTree, key: str, count: int) -> Sequence[str]:
 def _distinct_names(words: Sequence[Sequence[str]], taken: set[str], topic: str) -> list[str]:
     names = []
     for place, listed in enumerate(words, start=1):
-        name = ", ".join(listed[:_WORDS_IN_A_NAME])[:LONGEST_NAME].strip(" ,")
+        name = ", ".join(listed[:_WORDS_IN_A_NAME])[:MAX_NAME].strip(" ,")
         if not name or name.casefold() in taken:
-            name = f"{topic[: LONGEST_NAME - 12]} – part {place}"
+            name = f"{topic[: MAX_NAME - 12]} – part {place}"
             while name.casefold() in taken:
                 name += "′"
         taken = taken | {name.casefold()}
         names.append(name)
     return names
+
+
+_WORDS = 10
+
+
+def distinctive_words(groups: Sequence[str], count: int = _WORDS) -> list[tuple[str, ...]]:
+    """The words that are typical of each group of texts, most telling first; none where there are no words.
+
+    By class-based TF-IDF (Grootendorst 2022): the frequency of a word in its group times log(1 + A / f), with
+    A the words of a group on average and f the frequency of the word in all of them.
+
+    Args:
+        groups: The texts of each group, joined.
+        count: At most so many words of a group.
+    """
+    # Half a second that only those who split a topic wait for.
+    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
+
+    vectorizer = CountVectorizer(stop_words="english", token_pattern=r"(?u)\b[^\W\d_]{2,}\b")
+    try:
+        counts = vectorizer.fit_transform(groups).toarray().astype(np.float64)
+    except ValueError:  # stop words alone
+        return [() for _ in groups]
+    words = vectorizer.get_feature_names_out()
+    frequency = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    weight = frequency * np.log1p(counts.sum() / len(groups) / counts.sum(axis=0))
+    # Of equal weights the first word of the alphabet, so that names are always the same.
+    order = np.lexsort((np.broadcast_to(np.arange(len(words)), weight.shape), -weight), axis=1)
+    return [
+        tuple(str(words[index]) for index in row[:count] if weight[group, index] > 0)
+        for group, row in enumerate(order)
+    ]

@@ -1,9 +1,9 @@
-"""Topics in categories, parts in topics, and which query belongs where."""
+"""Topics in categories, parts in topics, which query belongs where, and how two such trees differ."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from db import FoundTopic, TopicMapRecord
-from leaderboard.errors import UnknownTopicError
+from db.source_records import FoundTopic, TopicMapRecord
+from leaderboard.errors import LeaderboardError
 
 Topic = FoundTopic
 """A curated topic says of itself what a found one does."""
@@ -42,7 +42,7 @@ class TopicTree:
 
     @classmethod
     def found(cls, record: TopicMapRecord, query_ids: Sequence[str]) -> TopicTree:
-        """The topics as they were found, before curation.
+        """Return the topics as they were found, before curation.
 
         Args:
             record: The topics.
@@ -57,22 +57,22 @@ class TopicTree:
         """The topic of a key.
 
         Raises:
-            UnknownTopicError: No topic has this key.
+            LeaderboardError: No topic has this key.
         """
         try:
             return self._by_key[key]
         except KeyError:
-            raise UnknownTopicError(f"There is no topic {key!r}: {self._suggestion(key)}") from None
+            raise LeaderboardError(f"There is no topic {key!r}: {self._suggestion(key)}") from None
 
     def __contains__(self, key: str) -> bool:
         return key in self._by_key
 
     def get(self, key: str) -> Topic | None:
-        """The topic of a key, None if no topic has it."""
+        """Return the topic of a key, None if no topic has it."""
         return self._by_key.get(key)
 
     def name_of(self, key: str) -> str:
-        """The name of a topic, its key where there is no such topic any more."""
+        """Return the name of a topic, its key where there is no such topic any more."""
         return self._by_key[key].name if key in self._by_key else key
 
     @cached_property
@@ -89,23 +89,23 @@ class TopicTree:
         return tuple(topic for topic in self.topics if topic.parent is None)
 
     def parts_of(self, key: str) -> tuple[Topic, ...]:
-        """The topics that are directly part of a topic."""
+        """Return the topics that are directly part of a topic."""
         return self._parts.get(key, ())
 
     def family(self, key: str) -> tuple[str, ...]:
-        """The keys of a topic, of its parts and of theirs."""
+        """Return the keys of a topic, of its parts and of theirs."""
         return (key, *(each for part in self.parts_of(key) for each in self.family(part.key)))
 
     def own_size(self, key: str) -> int:
-        """How many queries belong to a topic itself, parts and dropped queries not counted."""
+        """Return how many queries belong to a topic itself, parts and dropped queries not counted."""
         return self._own_sizes[key]
 
     def size(self, key: str) -> int:
-        """How many queries belong to a topic and its parts, dropped ones not counted."""
+        """Return how many queries belong to a topic and its parts, dropped ones not counted."""
         return sum(self._own_sizes[each] for each in self.family(key))
 
     def queries_of(self, keys: Iterable[str], *, dropped: bool = False) -> tuple[str, ...]:
-        """Queries that belong to one of these topics, parts not included unless named.
+        """Return queries that belong to one of these topics, parts not included unless named.
 
         Args:
             keys: Keys of topics, or ``OUTLIER``.
@@ -119,11 +119,11 @@ class TopicTree:
         )
 
     def place_of(self, query: str) -> str:
-        """The key of a query's topic, or ``OUTLIER``; a `KeyError` for an unknown query."""
+        """Return the key of a query's topic, or ``OUTLIER``; a `KeyError` for an unknown query."""
         return self._places[query]
 
     def knows(self, query: str) -> bool:
-        """Whether the query is one of these."""
+        """Return whether the query is one of these."""
         return query in self._places
 
     @cached_property
@@ -179,12 +179,121 @@ class TopicTree:
 
 
 def in_order(topics: Iterable[Topic]) -> tuple[Topic, ...]:
-    """Topics in the order of their keys."""
+    """Return topics in the order of their keys."""
     return tuple(sorted(topics, key=lambda topic: key_order(topic.key)))
 
 
 def key_order(key: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts “7.2” after “7” and before “10”; parts of a key that are no numbers come after those that are."""
+    """Sort “7.2” after “7” and before “10”; parts of a key that are no numbers come after those that are."""
     return tuple(
         (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part) for part in key.split(".")
     )
+
+
+_MAX_LINES = 40
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is otherwise in the later of two trees.
+
+    Attributes:
+        counts: What happened and to how many, as in (“topics renamed”, 3); only what happened at all.
+        lines: The changes one by one, topics first, in plain words.
+    """
+
+    counts: tuple[tuple[str, int], ...]
+    lines: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.counts)
+
+    def __str__(self) -> str:
+        if not self.counts:
+            return "nothing changed"
+        return ", ".join(f"{count:,} {_counted(what, count)}" for what, count in self.counts)
+
+    @property
+    def brief(self) -> tuple[str, ...]:
+        """The first lines, and how many more there are."""
+        if len(self.lines) <= _MAX_LINES:
+            return self.lines
+        return (*self.lines[:_MAX_LINES], f"and {len(self.lines) - _MAX_LINES:,} more.")
+
+
+def difference(before: TopicTree, after: TopicTree) -> Difference:
+    """Return what is otherwise in ``after``."""
+    kinds: dict[str, list[str]] = {}
+    for kind, line in (*_topics(before, after), *_queries(before, after)):
+        kinds.setdefault(kind, []).append(line)
+    counts = [(kind, len(kinds[kind])) for kind in _ORDER if kind in kinds]
+    lines = [line for kind in _ORDER for line in kinds.get(kind, ())]
+    return Difference(tuple(counts), tuple(lines))
+
+
+_ORDER = (
+    "topics added",
+    "topics removed",
+    "topics renamed",
+    "topics moved",
+    "summaries changed",
+    "keywords changed",
+    "queries moved",
+    "queries dropped",
+    "queries restored",
+)
+_ONE = {
+    "topics": "topic",
+    "summaries": "summary",
+    "keywords": "list of keywords",
+    "queries": "query",
+}
+
+
+def _topics(before: TopicTree, after: TopicTree) -> Iterator[tuple[str, str]]:
+    for topic in after.topics:
+        if topic.key not in before:
+            yield "topics added", f"New topic “{topic.name}” ({topic.key}) in {topic.category}."
+    for topic in before.topics:
+        if topic.key not in after:
+            yield "topics removed", f"“{topic.name}” ({topic.key}) is gone."
+        else:
+            yield from _topic(topic, after[topic.key], after)
+
+
+def _topic(old: Topic, new: Topic, after: TopicTree) -> Iterator[tuple[str, str]]:
+    if old.name != new.name:
+        yield "topics renamed", f"“{old.name}” ({old.key}) is now “{new.name}”."
+    if old.category != new.category:
+        yield "topics moved", f"“{new.name}” ({old.key}) moves from {old.category} to {new.category}."
+    elif old.parent != new.parent:
+        place = "a topic of its own" if new.parent is None else f"a part of “{after.name_of(new.parent)}”"
+        yield "topics moved", f"“{new.name}” ({old.key}) is now {place}."
+    if old.summary != new.summary:
+        yield "summaries changed", f"“{new.name}” ({old.key}) has another summary."
+    if old.keywords != new.keywords:
+        yield "keywords changed", f"“{new.name}” ({old.key}) has other keywords."
+
+
+def _queries(before: TopicTree, after: TopicTree) -> Iterator[tuple[str, str]]:
+    for query, old, new in zip(before.query_ids, before.topic_of, after.topic_of, strict=True):
+        was, now = _place(before, old), _place(after, new)
+        if old != new:
+            yield "queries moved", f"Query {query}: “{was}” → “{now}”."
+        if query in after.dropped and query not in before.dropped:
+            yield "queries dropped", f"Query {query} of “{was}” is dropped."
+        if query in before.dropped and query not in after.dropped:
+            yield "queries restored", f"Query {query} of “{now}” is back."
+
+
+def _place(tree: TopicTree, key: str) -> str:
+    return "no topic" if key == OUTLIER else tree.name_of(key)
+
+
+def _counted(what: str, count: int) -> str:
+    """“queries moved” of one query is “query moved”."""
+    if count != 1:
+        return what
+    for many, one in _ONE.items():
+        what = what.replace(many, one)
+    return what

@@ -1,11 +1,11 @@
 """Asks LLMs for responses to a benchmark's queries and stores them as they come in.
 
-- `job`: the whole of it; `plan`: what is missing
-- `spreading`: LLMs that workers of an engine ask
-- `storing`: outcomes to the database, a few at a time
-- `report`: the table at the end
+- `collection`: the whole of it, from what is missing to the table at the end
+- `runner`: asks all LLMs at once; `stats`: what that has brought so far
+- `distributed`: asks with the workers of an engine
+- `writer`: outcomes to the database, a few at a time
 """
 
-from precompute.collect.job import CollectSummary, collect_responses
+from precompute.collect.collection import CollectSummary, collect_responses
 
 __all__ = ["CollectSummary", "collect_responses"]

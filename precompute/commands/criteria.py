@@ -5,15 +5,12 @@ from typing import Annotated
 
 import typer
 
-from crm.criterion_themes import CriterionThemes
+from crm.data.taxonomy import CriterionThemes
+from crm.llm.settings import ConfiguredLLM, llms_file, read_llms
+from precompute.collect.stats import asking_line, check_complete, failures_in_words
+from precompute.commands.options import open_database
 from precompute.criteria import extract_criteria, write_training_data
-from precompute.criteria.job import LISTS
-from precompute.criteria.naming import name_themes
-from precompute.criteria.report import extraction_table
-from precompute.database import open_database
-from precompute.llms.config import ConfiguredLLM, llms_file, read_llms
-from precompute.llms.ending import check_complete, failures_in_words
-from precompute.llms.progress import asking_line
+from precompute.criteria.extraction import LISTS, extraction_table
 from precompute.progress import progress_bar
 
 criteria_app = typer.Typer()
@@ -39,8 +36,10 @@ def extract_criteria_command(
     """Ask an LLM for the criteria behind preferences; may be interrupted and run again."""
     [chosen] = read_llms(llms_file(config), [llm])
     with open_database() as database:
-        with asking_line(LISTS) as tell:
-            summary = extract_criteria(database, preferences, chosen, limit=limit, again=again, tell=tell)
+        with asking_line(LISTS) as on_progress:
+            summary = extract_criteria(
+                database, preferences, chosen, limit=limit, again=again, on_progress=on_progress
+            )
         extraction_table(summary).print()
         for said in failures_in_words([summary.tally], LISTS):
             typer.echo(said)
@@ -104,6 +103,8 @@ def cluster_criteria_command(
 
 
 def _named(found: CriterionThemes, llm: ConfiguredLLM) -> CriterionThemes:
+    from precompute.criteria.themes import name_themes  # noqa: PLC0415  # loads clustering libraries
+
     named = name_themes(found, llm)
     if named.n_unnamed:
         keep = (

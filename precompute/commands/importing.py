@@ -7,20 +7,17 @@ from typing import Annotated
 import typer
 
 from precompute.bundles import contents_in_words, load_bundle
-from precompute.commands.options import Folder, Slug, Title, embedded_in_words
-from precompute.database import open_database
-from precompute.filter_table import steps_table, winners_line
-from precompute.hub import parquet_files
+from precompute.commands.options import Folder, Slug, Title, embedded_in_words, open_database
 from precompute.importers import (
+    FOLDER_IMPORTERS,
+    FolderImporter,
     ImportedBenchmark,
     PreferenceFilter,
-    read_alpaca_eval,
-    read_arena_hard,
     read_dailybench,
     read_table,
 )
 from precompute.load import check_slug, import_benchmark, stored_benchmark
-from precompute.preferences import import_preferences
+from precompute.preferences import import_preferences, parquet_files, steps_table, winners_line
 from precompute.progress import progress_bar
 
 import_app = typer.Typer(help="Import a benchmark, or more of one, or preferences; safe to repeat.")
@@ -32,30 +29,24 @@ KnownLLMs = Annotated[bool, typer.Option(help="Only those that the stored benchm
 EVERY_LANGUAGE = "any"
 
 
-@import_app.command("alpaca-eval")
-def import_alpaca_eval(
-    folder: Folder,
-    benchmark: Slug,
-    llms: LLMs = None,
-    known_llms: KnownLLMs = False,
-    baseline: Baseline = None,
-    title: Title = None,
-) -> None:
-    """Import AlpacaEval from a folder that holds <llm>/model_outputs.json."""
-    _import_folder(read_alpaca_eval, folder, benchmark, llms, known_llms, baseline, title)
+def _folder_command(read: FolderImporter) -> Callable[..., None]:
+    """Return the command of an importer of folders."""
+
+    def command(
+        folder: Folder,
+        benchmark: Slug,
+        llms: LLMs = None,
+        known_llms: KnownLLMs = False,
+        baseline: Baseline = None,
+        title: Title = None,
+    ) -> None:
+        _import_folder(read, folder, benchmark, llms, known_llms, baseline, title)
+
+    return command
 
 
-@import_app.command("arena-hard")
-def import_arena_hard(
-    folder: Folder,
-    benchmark: Slug,
-    llms: LLMs = None,
-    known_llms: KnownLLMs = False,
-    baseline: Baseline = None,
-    title: Title = None,
-) -> None:
-    """Import Arena-Hard v2 from a folder that holds question.jsonl and model_answer/<llm>.jsonl."""
-    _import_folder(read_arena_hard, folder, benchmark, llms, known_llms, baseline, title)
+for _name, (_help, _read) in FOLDER_IMPORTERS.items():
+    import_app.command(_name, help=_help)(_folder_command(_read))
 
 
 @import_app.command("arena-preferences")
@@ -126,7 +117,7 @@ def import_bundle(
 
 
 def _import_folder(
-    read: Callable[..., ImportedBenchmark],
+    read: FolderImporter,
     folder: Path,
     benchmark: str,
     llms: str | None,
@@ -134,7 +125,7 @@ def _import_folder(
     baseline: str | None,
     title: str | None,
 ) -> None:
-    """Imports from a folder of one file an LLM."""
+    """Import from a folder of one file an LLM."""
     check_slug(benchmark)
     chosen = None if llms is None else [name.strip() for name in llms.split(",") if name.strip()]
     with open_database() as database, database.session() as session:

@@ -6,24 +6,27 @@ from typing import Annotated
 
 import typer
 
-from crm.criteria import CriteriaSet
-from crm.criteria_lists import POPULAR, criteria_list
-from crm.representation import NAME, NAMES, representation
+from crm.criteria import POPULAR, CriteriaSet, criteria_list
+from crm.embedded.representation import NAME, representation
+from crm.llm.settings import llms_file, read_llms
 from db.repositories.benchmarks import list_benchmarks
 from precompute.bundles import save_bundle
 from precompute.collect import collect_responses
-from precompute.collect.report import summary_table
-from precompute.commands.options import ActorGPUs, Actors, EngineName, RayAddress, embedded_in_words
-from precompute.database import open_database
+from precompute.collect.collection import summary_table
+from precompute.collect.stats import asking_line, check_complete, failures_in_words
+from precompute.commands.options import (
+    ActorGPUs,
+    Actors,
+    EngineName,
+    RayAddress,
+    embedded_in_words,
+    open_database,
+)
 from precompute.embed import embed_benchmark
 from precompute.engines import EngineKind, EngineOptions, open_engine
-from precompute.errors import ScoreOptionsError
-from precompute.judging import judge_on
-from precompute.llms.config import llms_file, read_llms
-from precompute.llms.ending import check_complete, failures_in_words
-from precompute.llms.progress import asking_line
-from precompute.score import score_benchmark
-from precompute.score_progress import scoring_line
+from precompute.errors import PrecomputeError
+from precompute.progress import scoring_line
+from precompute.score import distributed_judge, score_benchmark
 
 jobs_app = typer.Typer()
 
@@ -49,9 +52,16 @@ def collect(
     """Ask LLMs for the responses that a benchmark lacks; may be interrupted and run again."""
     llms = read_llms(llms_file(config), llm or ())
     options = EngineOptions(engine, ray_address, actors, actor_gpus)
-    with open_database() as database, open_engine(options) as opened, asking_line() as tell:
+    with open_database() as database, open_engine(options) as opened, asking_line() as on_progress:
         summary = collect_responses(
-            database, benchmark, llms, topics=topic or (), limit=limit, again=again, tell=tell, engine=opened
+            database,
+            benchmark,
+            llms,
+            topics=topic or (),
+            limit=limit,
+            again=again,
+            on_progress=on_progress,
+            engine=opened,
         )
     summary_table(summary).print()
     for said in failures_in_words(summary.tallies.values()):
@@ -78,7 +88,7 @@ def embed(
         typer.Option(
             "--representation",
             metavar="NAME",
-            help=f"Which of {', '.join(NAMES)}: an older version of the embedded judge reads an older one.",
+            help=f"Which of {NAME}: an older version of the embedded judge reads an older one.",
         ),
     ] = NAME,
     engine: EngineName = EngineKind.LOCAL,
@@ -123,9 +133,11 @@ def score(
     """Have judges judge a benchmark ahead of time; may be interrupted and run again."""
     sets = _criteria_sets(criteria, criterion or (), avoid or ())
     options = EngineOptions(engine, ray_address, actors, actor_gpus)
-    with open_database() as database, open_engine(options) as opened, scoring_line() as tell:
-        crms = [judge_on(opened, name) for name in dict.fromkeys(crm)]
-        summaries = score_benchmark(database, benchmark, crms, sets, topics=topic or (), tell=tell)
+    with open_database() as database, open_engine(options) as opened, scoring_line() as on_progress:
+        crms = [distributed_judge(opened, name) for name in dict.fromkeys(crm)]
+        summaries = score_benchmark(
+            database, benchmark, crms, sets, topics=topic or (), on_progress=on_progress
+        )
     for summary in summaries:
         typer.echo(
             f"{benchmark}: {summary.judged:,} pairs judged by {summary.judge} in {summary.seconds:.0f} s "
@@ -176,5 +188,5 @@ def _criteria_sets(
     if listed is None:
         return (CriteriaSet.of(wanted, avoided),)
     if wanted or avoided:
-        raise ScoreOptionsError("Give either --criteria or --criterion and --avoid, not both.")
+        raise PrecomputeError("Give either --criteria or --criterion and --avoid, not both.")
     return (CriteriaSet(), *(item.criteria for item in criteria_list(listed)))

@@ -1,10 +1,13 @@
-"""Arguments and words that several commands share."""
+"""Arguments, words and the database that several commands share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from db import Database
 from precompute.embed import EmbedSummary
 from precompute.engines import EngineKind
 
@@ -24,3 +27,20 @@ ActorGPUs = Annotated[float, typer.Option(min=0, metavar="G", help="GPUs of each
 def embedded_in_words(summary: EmbedSummary) -> str:
     """“representations: 3 computed, 5 already current”."""
     return f"representations: {summary.computed} computed, {summary.current} already current"
+
+
+BUNDLED = Path(__file__).resolve().parents[2] / "bundled"
+
+
+@contextmanager
+def open_database() -> Iterator[Database]:
+    """Yield the database that `USL_DATABASE_URL` names, filled from the bundled benchmarks.
+
+    Raises:
+        DatabaseError: it cannot be opened, or a bundled benchmark is damaged.
+    """
+    database = Database.open(bundles=sorted(BUNDLED.glob("*.usl.zip")))
+    try:
+        yield database
+    finally:
+        database.close()

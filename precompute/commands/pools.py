@@ -5,16 +5,13 @@ from typing import Annotated
 
 import typer
 
-from precompute.clustering import cluster_pool, read_clustering_settings
-from precompute.clustering.report import clustering_report
-from precompute.clustering.settings import LARGEST_SEED
-from precompute.commands.options import Title
-from precompute.database import open_database
+from precompute.commands.options import Title, open_database
 from precompute.pool import gather
 from precompute.progress import stage_line
-from precompute.sampling import SafetyList, SampleSettings, read_safety_list, sample_benchmark
-from precompute.sampling.report import sample_report
-from precompute.sampling.safety import BUNDLED as BUNDLED_SAFETY_LIST
+from precompute.safety import BUNDLED_SAFETY_LIST, SafetyList, read_safety_list
+from precompute.sampling import SampleSettings, sample_benchmark, sample_report
+from precompute.topics.cluster import cluster_pool, clustering_report
+from precompute.topics.settings import LARGEST_SEED, read_clustering_settings
 
 pools_app = typer.Typer()
 
@@ -74,8 +71,8 @@ def cluster(
 ) -> None:
     """Find the topics of a pool of queries; may be interrupted and run again."""
     settings = read_clustering_settings(config).with_options(seed, llm)
-    with open_database() as database, stage_line() as tell:
-        summary = cluster_pool(database, slug, settings, llms=llms, again=again, tell=tell)
+    with open_database() as database, stage_line() as on_progress:
+        summary = cluster_pool(database, slug, settings, llms=llms, again=again, on_progress=on_progress)
     for line in clustering_report(summary):
         typer.echo(line)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.errors import CurationError, TopicsFileError
+from leaderboard.errors import LeaderboardError, UploadError
 from leaderboard.topics.actions import (
     Action,
     DropQueries,
@@ -18,14 +18,12 @@ from leaderboard.topics.actions import (
     MoveToCategory,
     Rename,
     Restore,
+    apply,
 )
-from leaderboard.topics.apply import apply
-from leaderboard.topics.curation import CuratedTopics, Curation
-from leaderboard.topics.difference import difference
-from leaderboard.topics.history import in_words
-from leaderboard.topics.topics_file import MOST_BYTES
-from leaderboard.topics.tree import Topic, TopicTree
-from precompute.database import open_database
+from leaderboard.topics.curation import CuratedTopics, Curation, in_words
+from leaderboard.topics.tree import Topic, TopicTree, difference
+from leaderboard.topics.yaml_file import MAX_BYTES
+from precompute.commands.options import open_database
 
 topics_app = typer.Typer(
     no_args_is_help=True,
@@ -45,7 +43,7 @@ Queries = Annotated[
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for whoever reads the log.")]
 
 _EXAMPLES = 10
-_LONGEST_LINE = 100
+_MAX_LINE_LENGTH = 100
 
 
 @topics_app.command()
@@ -98,7 +96,7 @@ def export(
     try:
         file.write_text(written, encoding="utf-8")
     except OSError as error:
-        raise TopicsFileError(str(file), f"it cannot be written: {error.strerror}.") from None
+        raise UploadError(str(file), f"it cannot be written: {error.strerror}.") from None
     typer.echo(f"{pool}: {len(topics.tree.topics)} topics in {file}.")
 
 
@@ -204,7 +202,7 @@ def move(
     elif query and to is not None and not keys and category is None:
         _edit(pool, MoveQueries(tuple(query), to), reason)
     else:
-        raise CurationError("Name either topics and --category, or --query and --to.")
+        raise LeaderboardError("Name either topics and --category, or --query and --to.")
 
 
 @topics_app.command()
@@ -222,7 +220,7 @@ def restore(pool: Pool, reason: Reason, keys: Keys = None, query: Queries = None
         topics = curation.read(pool)
         dropped = tuple(each for each in _named(topics.tree, keys, query) if each in topics.tree.dropped)
         if not dropped:
-            raise CurationError("None of these queries is dropped.")
+            raise LeaderboardError("None of these queries is dropped.")
         _make(curation, topics, Restore(dropped), reason)
 
 
@@ -247,7 +245,7 @@ def _tell(topics: CuratedTopics, action: Action) -> None:
 
 
 def _named(tree: TopicTree, keys: list[str] | None, queries: list[str] | None) -> tuple[str, ...]:
-    """The queries that are named, and those of the topics that are, each once."""
+    """Return the queries that are named, and those of the topics that are, each once."""
     family = [each for key in keys or () for each in tree.family(tree[key].key)]
     return tuple(dict.fromkeys([*(queries or ()), *tree.queries_of(family, dropped=True)]))
 
@@ -284,13 +282,13 @@ def _totals(topics: CuratedTopics) -> str:
 
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+    return line if len(line) <= _MAX_LINE_LENGTH else line[: _MAX_LINE_LENGTH - 1] + "…"
 
 
 def _content(file: Path) -> bytes:
     try:
         # One byte more than is allowed says that it is too much.
         with file.open("rb") as opened:
-            return opened.read(MOST_BYTES + 1)
+            return opened.read(MAX_BYTES + 1)
     except OSError as error:
-        raise TopicsFileError(str(file), f"it cannot be read: {error.strerror}.") from None
+        raise UploadError(str(file), f"it cannot be read: {error.strerror}.") from None

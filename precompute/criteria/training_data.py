@@ -10,10 +10,10 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from db import ExtractedRecord, ExtractionStatus, Message, PreferenceRecord, SideKey, Winner
-from db.repositories.extractions import get_extracted
-from db.repositories.preferences import preferences_of
-from precompute.errors import TrainingFileError
+from db.repositories.llm_answers import get_extracted
+from db.repositories.preferences import find_preference_set, preferences_of
+from db.source_records import AnswerStatus, ExtractedRecord, Message, PreferenceRecord, SideKey, Winner
+from precompute.errors import PrecomputeError
 
 _PREFERENCE = {Winner.A: "model_a", Winner.B: "model_b"}
 
@@ -24,23 +24,24 @@ def write_training_data(session: Session, slug: str, path: Path) -> int:
     The file appears whole or not at all. Lines are {idx, prompt, model_a, model_b, criteria, preference}.
 
     Raises:
-        PreferenceSetNotFoundError: No set has this slug.
-        TrainingFileError: There are no criteria, or the file cannot be written.
+        NotFoundError: No set has this slug.
+        PrecomputeError: There are no criteria, or the file cannot be written.
     """
-    extracted = get_extracted(session, slug)
-    if not any(record.status == ExtractionStatus.OK for record in extracted.values()):
-        raise TrainingFileError(f"No criteria of {slug!r} are stored, so {path} is not written.")
+    preference_set = find_preference_set(session, slug)
+    extracted = get_extracted(session, preference_set)
+    if not any(record.status == AnswerStatus.OK for record in extracted.values()):
+        raise PrecomputeError(f"No criteria of {slug!r} are stored, so {path} is not written.")
     partial = path.with_name(f"{path.name}.partial")
     n_rows = 0
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("w", encoding="utf-8") as lines:
-            for row in training_rows(preferences_of(session, slug), extracted):
+            for row in training_rows(preferences_of(session, preference_set), extracted):
                 lines.write(json.dumps(row, ensure_ascii=False) + "\n")
                 n_rows += 1
         partial.replace(path)
     except OSError as error:
-        raise TrainingFileError(
+        raise PrecomputeError(
             f"{path} cannot be written ({error.strerror}): choose another --out."
         ) from error
     finally:
@@ -52,11 +53,11 @@ def write_training_data(session: Session, slug: str, path: Path) -> int:
 def training_rows(
     preferences: Iterator[PreferenceRecord], extracted: Mapping[SideKey, ExtractedRecord]
 ) -> Iterator[dict[str, Any]]:
-    """One row for every list of criteria, in the order of the preferences, A before B."""
+    """Yield one row for every list of criteria, in the order of the preferences, A before B."""
     for preference in preferences:
         for side, preferred in _PREFERENCE.items():
             record = extracted.get(SideKey(preference.external_id, side))
-            if record is not None and record.status == ExtractionStatus.OK:
+            if record is not None and record.status == AnswerStatus.OK:
                 yield {
                     "idx": f"{preference.external_id}:{side.value}",
                     "prompt": _prompt(preference.conversation_a),
@@ -68,7 +69,7 @@ def training_rows(
 
 
 def _prompt(conversation: Sequence[Message]) -> str:
-    """All that the LLMs were told: what a reader of responses alone must know."""
+    """Return all that the LLMs were told: what a reader of responses alone must know."""
     return "\n\n".join(turn.content for turn in conversation if turn.role != "assistant")
 
 

@@ -11,12 +11,14 @@ import os
 import pickle
 import secrets
 import socket
+import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 import ray
@@ -24,10 +26,9 @@ import ray.data
 from ray import cloudpickle
 from ray.util.annotations import RayDeprecationWarning
 
-from crm.messages import one_line
-from precompute.engines.base import Item, Result
-from precompute.engines.ray_noise import quiet, quiet_start
-from precompute.errors import EngineError
+from crm.errors import one_line
+from precompute.engines import Item, Result
+from precompute.errors import PrecomputeError
 
 RETRIES = 3
 """How often an actor that died is started again, and an item that it had is tried again."""
@@ -36,7 +37,7 @@ WINDOW_BYTES = 256 * 2**20
 fit into the memory of the driver."""
 _CPUS_OF_WAITING = 0.05
 _CONNECT_SECONDS = 10.0
-_LONGEST_FOLDER = 45
+_MAX_FOLDER_LENGTH = 45
 """Characters of a folder below which Ray's sockets still have room: the system allows them 107 in all."""
 _ROOT = Path(__file__).resolve().parents[2]
 _SHIPPED = ("crm", "db", "leaderboard", "precompute", "bundled")
@@ -64,8 +65,8 @@ class RayEngine:
         """Results of all items, each as soon as it is there, in any order.
 
         Raises:
-            EngineError: Ray fails, or actors die again and again.
-            Exception: What a worker raises; of a kind that cannot be pickled, an ``EngineError``.
+            PrecomputeError: Ray fails, or actors die again and again.
+            Exception: What a worker raises; of a kind that cannot be pickled, an ``PrecomputeError``.
         """
         n_workers = min(self.n_workers, at_most or self.n_workers)
         needs = {"num_cpus": _CPUS_OF_WAITING} if waits else {"num_cpus": 1, "num_gpus": self._gpus_per_actor}
@@ -90,13 +91,13 @@ class RayEngine:
             for batch in data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
                 yield from batch["answer"].to_pylist()
         except ray.exceptions.RayError as error:
-            raise EngineError(
+            raise PrecomputeError(
                 f"Ray could not do the work, after {RETRIES} new attempts: {one_line(str(error))}"
             ) from error
 
 
 def _pipeline(recipe: bytes, window: Sequence[bytes], n_workers: int, needs: dict[str, Any]) -> Any:
-    """A Ray data set of answers to the items, one block an item, so that none waits for others."""
+    """Return a Ray data set of answers to the items, one block an item, so that none waits for others."""
     items = ray.data.from_items([{"item": item} for item in window], override_num_blocks=len(window))
     with warnings.catch_warnings():
         # Limits of retries have no other place yet; without them a deadly item is tried for ever.
@@ -135,12 +136,12 @@ class _Actor:
 
 
 def _pickled_error(error: Exception) -> bytes:
-    """An error as an answer; one that would not survive the way becomes an ``EngineError``."""
+    """Return an error as an answer; one that would not survive the way becomes an ``PrecomputeError``."""
     try:
         pickled = _pickled(None, error)
         pickle.loads(pickled)
     except Exception:
-        return _pickled(None, EngineError(f"{type(error).__name__}: {one_line(str(error))}"))
+        return _pickled(None, PrecomputeError(f"{type(error).__name__}: {one_line(str(error))}"))
     return pickled
 
 
@@ -167,12 +168,12 @@ def _windows(items: Iterable[Any]) -> Iterator[list[bytes]]:
 def ray_engine(
     address: str | None = None, actors: int | None = None, gpus_per_actor: float = 0.0
 ) -> Iterator[RayEngine]:
-    """Yields an engine on a running cluster, or on Ray started here for as long as the block lasts.
+    """Yield an engine on a running cluster, or on Ray started here for as long as the block lasts.
 
     Of workers that died one line on standard error tells.
 
     Raises:
-        EngineError: Ray cannot be started or reached, or has not the processors or GPUs for one actor.
+        PrecomputeError: Ray cannot be started or reached, or has not the processors or GPUs for one actor.
     """
     with quiet(), _folder() as folder:
         started_here = not ray.is_initialized()
@@ -201,9 +202,9 @@ def _start(address: str | None, folder: str) -> None:
     except (ConnectionError, RuntimeError, ValueError, OSError, TimeoutError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else one_line(str(error))
         if address is None:
-            raise EngineError(f"Ray cannot be started here: {reason}.") from error
-        raise EngineError(
-            f"No Ray cluster can be used at {address} ({reason}): mend --ray-address, or start one as "
+            raise PrecomputeError(f"Ray cannot be started here: {reason}.") from error
+        raise PrecomputeError(
+            f"No Ray cluster can be used at {address} ({reason}): fix --ray-address, or start one as "
             "docs/scaling.md says, with the same RAY_AUTH_TOKEN."
         ) from error
 
@@ -227,17 +228,17 @@ def _this_code() -> dict[str, Any]:
 
 
 def _room(gpus_per_actor: float) -> int:
-    """How many actors the processors, or the GPUs, allow.
+    """Return how many actors the processors, or the GPUs, allow.
 
     Raises:
-        EngineError: Not one.
+        PrecomputeError: Not one.
     """
     there = ray.cluster_resources()
     room = int(there.get("CPU", 0))
     if gpus_per_actor > 0:
         room = min(room, int(there.get("GPU", 0) / gpus_per_actor))
     if room < 1:
-        raise EngineError(
+        raise PrecomputeError(
             f"Ray has {there.get('CPU', 0):g} processors and {there.get('GPU', 0):g} GPUs, too few for one "
             "actor: add nodes, or lower --actor-gpus."
         )
@@ -246,8 +247,60 @@ def _room(gpus_per_actor: float) -> int:
 
 @contextmanager
 def _folder() -> Iterator[str]:
-    """Yields a new temporary folder with a short name."""
+    """Yield a new temporary folder with a short name."""
     usual = tempfile.gettempdir()
-    place = usual if len(usual) <= _LONGEST_FOLDER else "/tmp"
+    place = usual if len(usual) <= _MAX_FOLDER_LENGTH else "/tmp"
     with tempfile.TemporaryDirectory(prefix="usl-ray-", dir=place, ignore_cleanup_errors=True) as folder:
         yield folder
+
+
+_THREAD = "ray_listen_error_messages"
+"""The thread in which Ray prints what happened to workers, in long lines on standard output."""
+_DIED = "worker died"
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Let Ray print nothing but one line for workers that died; errors are raised anyhow."""
+    loggers = [logging.getLogger(name) for name in ("ray", "ray.data")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        with redirect_stdout(_Filter(sys.stdout)):
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def quiet_start() -> Iterator[None]:
+    """Discard what is written to standard error, also by compiled code: Ray confirms its log level there."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+class _Filter:
+    """A stream for all threads but Ray's, of whose lines it makes a note."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        if threading.current_thread().name != _THREAD:
+            return self._stream.write(text)
+        if _DIED in text:
+            print("note: a Ray worker died; what it was doing is tried again.", file=sys.stderr)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

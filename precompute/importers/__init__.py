@@ -1,18 +1,40 @@
 """From files to an `ImportedBenchmark`, or to preferences: pure reading and checking, nothing is written.
 
-Every importer refuses a malformed file as a whole, with an `ImportFileError` that names file, row and reason.
+- `alpaca_eval`, `arena_hard`, `dailybench`, `table`: benchmarks
+- `arena_preferences`: human preferences
+- `base`: what importers return and check; `rows`: the rows of CSV, JSON, JSON Lines and Parquet files
+
+Every importer refuses a malformed file as a whole, with a `PrecomputeError` that names file, row and reason.
 """
 
-from precompute.importers._alpaca_eval import read_alpaca_eval
-from precompute.importers._arena_filter import PreferenceFilter
-from precompute.importers._arena_hard import read_arena_hard
-from precompute.importers._arena_preferences import count_preferences, read_preferences
-from precompute.importers._base import ImportedBenchmark, ImportedQuery
-from precompute.importers._dailybench import read_dailybench
-from precompute.importers._queries import read_queries
-from precompute.importers._table import read_table
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from precompute.importers.alpaca_eval import read_alpaca_eval
+from precompute.importers.arena_hard import read_arena_hard
+from precompute.importers.arena_preferences import PreferenceFilter, count_preferences, read_preferences
+from precompute.importers.base import ImportedBenchmark, ImportedQuery
+from precompute.importers.dailybench import read_dailybench
+from precompute.importers.table import read_queries, read_table
+
+FolderImporter: TypeAlias = Callable[..., ImportedBenchmark]
+"""Called like `read_arena_hard`."""
+
+FOLDER_IMPORTERS: Final[Mapping[str, tuple[str, FolderImporter]]] = {
+    "alpaca-eval": (
+        "Import AlpacaEval from a folder that holds <llm>/model_outputs.json.",
+        read_alpaca_eval,
+    ),
+    "arena-hard": (
+        "Import Arena-Hard v2 from a folder that holds question.jsonl and model_answer/<llm>.jsonl.",
+        read_arena_hard,
+    ),
+}
+"""Importers of folders with a file an LLM: name of the command, its help, and what reads the folder."""
 
 __all__ = [
+    "FOLDER_IMPORTERS",
+    "FolderImporter",
     "ImportedBenchmark",
     "ImportedQuery",
     "PreferenceFilter",

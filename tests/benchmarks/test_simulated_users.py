@@ -1,13 +1,19 @@
 import numpy as np
 import pytest
 
-from benchmarks._simulated import FEWEST, MOST, draw_criteria, simulated_user, wordings
-from benchmarks._votes import strengths
-from benchmarks.simulated_users import COUNTS, GAIN, INTERVIEW, VOTES, Field, curve, field_of
+from benchmarks._simulated import (
+    MAX_CRITERIA,
+    MIN_CRITERIA,
+    draw_criteria,
+    simulated_user,
+    strengths,
+    wordings,
+)
+from benchmarks.simulated_users import COUNTS, GAIN, INTERVIEW, VOTES, HalvedBenchmark, curve, field_of
 from crm.criteria import Weight
-from crm.embedded import embedded_crm
-from leaderboard.personal.choice import Answer, Choice, Pair
-from leaderboard.personal.library import criterion_library
+from crm.embedded.model import embedded_crm
+from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
+from leaderboard.elicitation.library import criterion_library
 from leaderboard.service import Service
 
 USERS = 6
@@ -19,7 +25,7 @@ def texts() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def field(service: Service) -> Field:
+def field(service: Service) -> HalvedBenchmark:
     return field_of(service, "dailybench", embedded_crm())
 
 
@@ -35,27 +41,29 @@ def test_users_follow_a_few_criteria_the_first_essential(texts: list[str]) -> No
     random = np.random.default_rng(0)
     drawn = [draw_criteria(texts, random) for _ in range(50)]
 
-    assert {len(criteria) for criteria in drawn} == set(range(FEWEST, MOST + 1))
+    assert {len(criteria) for criteria in drawn} == set(range(MIN_CRITERIA, MAX_CRITERIA + 1))
     assert all(next(iter(criteria)).weight is Weight.ESSENTIAL for criteria in drawn)
 
 
-def test_users_choose_with_the_probability_that_the_judge_states(field: Field, texts: list[str]) -> None:
-    user = simulated_user(draw_criteria(texts, np.random.default_rng(3)), field.crm, field.contest)
+def test_users_choose_with_the_probability_that_the_judge_states(
+    field: HalvedBenchmark, texts: list[str]
+) -> None:
+    user = simulated_user(draw_criteria(texts, np.random.default_rng(3)), field.crm, field.benchmark)
     random = np.random.default_rng(0)
-    pair = Pair(0, 0, 1)
+    pair = ResponsePair(0, 0, 1)
     ahead = user.utility[0, 0] - user.utility[1, 0]
 
     answers = [user.answer(pair, random) for _ in range(4000)]
-    first, second = answers.count(Answer.FIRST), answers.count(Answer.SECOND)
+    first, second = answers.count(ChoiceOutcome.FIRST), answers.count(ChoiceOutcome.SECOND)
 
     # Those more than the tie threshold ahead, after logistic noise.
     assert first / 4000 == pytest.approx(1 / (1 + np.exp(0.4 - ahead)), abs=0.03)
     assert second / 4000 == pytest.approx(1 / (1 + np.exp(0.4 + ahead)), abs=0.03)
 
 
-def test_a_few_users_are_learnt_sooner_than_from_votes(field: Field, texts: list[str]) -> None:
+def test_a_few_users_are_learnt_sooner_than_from_votes(field: HalvedBenchmark, texts: list[str]) -> None:
     random = np.random.default_rng(1)
-    users = [simulated_user(draw_criteria(texts, random), field.crm, field.contest) for _ in range(USERS)]
+    users = [simulated_user(draw_criteria(texts, random), field.crm, field.benchmark) for _ in range(USERS)]
     after = COUNTS.index(12)
 
     tau = {how: curve(field, users, how).tau.mean(axis=0) for how in (GAIN, VOTES, INTERVIEW)}
@@ -67,8 +75,8 @@ def test_a_few_users_are_learnt_sooner_than_from_votes(field: Field, texts: list
 
 
 def test_votes_count_ties_as_half_a_win_each() -> None:
-    won = strengths([Choice(Pair(0, 0, 1), Answer.FIRST)], 3)
-    tied = strengths([Choice(Pair(0, 0, 1), Answer.BOTH)], 3)
+    won = strengths([Choice(ResponsePair(0, 0, 1), ChoiceOutcome.FIRST)], 3)
+    tied = strengths([Choice(ResponsePair(0, 0, 1), ChoiceOutcome.BOTH)], 3)
 
     assert won[0] > won[2] == 0 > won[1]
     np.testing.assert_allclose(tied, 0, atol=1e-9)

@@ -1,4 +1,4 @@
-"""The app on a port of its own, with a fresh database, and a Chromium to open it in."""
+"""One app for all tests, on a port and a database of its own, and a Chromium to open it in."""
 
 import os
 import shutil
@@ -13,9 +13,15 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+expect.set_options(timeout=60_000)
 
 ROOT = Path(__file__).parents[2]
+SERVER = "tests.browser.slow_server"
+TOKEN = "a token that nobody guesses"
+SIZES = {"desktop": {"width": 1400, "height": 1000}, "phone": {"width": 390, "height": 844}}
+TABLE = 'table[data-testid="ranking"]'
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -28,9 +34,54 @@ ARGUMENTS = [
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_app(tmp_path_factory.mktemp("app")) as url:
+def app_folder(filled_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the app's database and log are, and a file “down” while the judge “served” is to fail."""
+    folder = tmp_path_factory.mktemp("app")
+    shutil.copy(filled_file, folder / "usl.sqlite3")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def app_url(app_folder: Path) -> Iterator[str]:
+    """The app with an administrator and the judges “slow” and “served”."""
+    down = str(app_folder / "down")
+    with running_app(app_folder, SERVER, SERVER_IS_DOWN=down, USL_ADMIN_TOKEN=TOKEN) as url:
         yield url
+
+
+@pytest.fixture(params=SIZES)
+def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    """A new visitor's browser, once on a desk and once on a phone."""
+    with _visitor(browser, request.param) as context:
+        yield context
+
+
+@pytest.fixture
+def desktop(browser: Browser) -> Iterator[BrowserContext]:
+    """A new visitor's browser on a desk."""
+    with _visitor(browser, "desktop") as context:
+        yield context
+
+
+@contextmanager
+def _visitor(browser: Browser, size: str) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport=SIZES[size], accept_downloads=True)
+    context.set_default_timeout(60_000)
+    yield context
+    context.close()
+
+
+def settle(page: Page) -> None:
+    """Wait until the page's script has run to its end."""
+    page.locator("[data-test-script-state=notRunning]").wait_for()
+
+
+def llms(page: Page) -> list[str]:
+    return page.locator(f"{TABLE} tbody tr").evaluate_all("rows => rows.map(row => row.dataset.llm)")
+
+
+def scores(page: Page) -> list[str]:
+    return page.locator(f"{TABLE} tbody tr").evaluate_all("rows => rows.map(row => row.cells[3].textContent)")
 
 
 @contextmanager

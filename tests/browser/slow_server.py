@@ -7,9 +7,9 @@ from pathlib import Path
 from streamlit.web.cli import main
 
 from crm import registry
-from crm.errors import EndpointError
+from crm.errors import UnavailableError
 from crm.protocol import Question, Verdict
-from tests.judges import DoubtingCRM, SlowCRM
+from tests.judges import SlowCRM, WarningCRM
 
 SECONDS_A_PAIR = float(os.environ.get("SECONDS_A_PAIR", "0.02"))
 DOWN = Path(os.environ.get("SERVER_IS_DOWN", "no such file"))
@@ -22,12 +22,12 @@ class ServedCRM(SlowCRM):
 
     def judge(self, questions: Sequence[Question]) -> list[Verdict]:
         if DOWN.exists():
-            raise EndpointError("“served” does not answer at http://127.0.0.1:9: start its server.")
+            raise UnavailableError("“served” does not answer at http://127.0.0.1:9: start its server.")
         return super().judge(questions)
 
 
 registry._BUILT_IN |= {
-    "slow": lambda: DoubtingCRM(SECONDS_A_PAIR),
+    "slow": lambda: WarningCRM(SECONDS_A_PAIR),
     "served": lambda: ServedCRM(SECONDS_A_PAIR),
 }
 main(prog_name="streamlit")

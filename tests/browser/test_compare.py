@@ -1,32 +1,17 @@
 """From a leaderboard that is controlled for length to a comparison that is sent to somebody, in Chromium."""
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.conftest import TABLE, settle
+
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=60_000)
 
-SIZES = {"desktop": {"width": 1400, "height": 1000}, "phone": {"width": 390, "height": 844}}
-RANKING = 'table[data-testid="ranking"]'
 SIDE_BY_SIDE = 'table[data-testid="side-by-side"]'
-LIKENESS = 'table[data-testid="likeness"]'
-
-
-@pytest.fixture(params=SIZES)
-def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport=SIZES[request.param], accept_downloads=True)
-    context.set_default_timeout(60_000)
-    yield context
-    context.close()
-
-
-def settle(page: Page) -> None:
-    """Wait until the page's script has run to its end."""
-    page.locator("[data-test-script-state=notRunning]").wait_for()
+AGREEMENT = 'table[data-testid="rank-agreement"]'
 
 
 def cells(page: Page, table: str) -> list[list[str]]:
@@ -40,7 +25,7 @@ def test_views_are_added_compared_and_sent(
 ) -> None:
     page = context.new_page()
     page.goto(f"{app_url}?benchmark=dailybench&criterion=Concise+and+direct&control=length")
-    expect(page.locator(f"{RANKING} th", has_text="± control")).to_have_count(1)
+    expect(page.locator(f"{TABLE} th", has_text="± control")).to_have_count(1)
     expect(page.get_by_text("Length is removed. Win rates")).to_be_visible()
 
     # How sure is that?
@@ -63,7 +48,7 @@ def test_views_are_added_compared_and_sent(
     page.get_by_role("button", name="Add ∅, the crowd").click()
     expect(page.locator(f"{SIDE_BY_SIDE} thead th")).to_have_count(4)
     settle(page)
-    ranks, likeness = cells(page, SIDE_BY_SIDE), cells(page, LIKENESS)
+    ranks, likeness = cells(page, SIDE_BY_SIDE), cells(page, AGREEMENT)
     assert ranks[0][:2] == ["brevia (extremely concise)", "1"]
     assert next(row for row in ranks if row[0].startswith("lumen"))[2] == "1"
     scroller = page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
@@ -90,5 +75,5 @@ def test_views_are_added_compared_and_sent(
     expect(second.locator(f"{SIDE_BY_SIDE} thead th")).to_have_count(4)
     settle(second)
     assert cells(second, SIDE_BY_SIDE) == ranks
-    assert cells(second, LIKENESS) == likeness
+    assert cells(second, AGREEMENT) == likeness
     other.close()

@@ -1,26 +1,16 @@
 """From ten choices, or an interview, to a ranking that others can open, in a real Chromium."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.test_journey import SIZES, TABLE, llms, scores, settle
+from tests.browser.conftest import TABLE, llms, scores, settle
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=30_000)
 
 CRITERIA = "What do you like in an answer?"
 NAMES = ("brevia", "stepwise", "scholia", "empath", "bard")
-
-
-@pytest.fixture(params=SIZES)
-def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport=SIZES[request.param])
-    context.set_default_timeout(60_000)
-    yield context
-    context.close()
 
 
 def choose_shorter(page: Page, n_choices: int) -> None:

@@ -1,25 +1,15 @@
 """From a file of past choices to a checklist and a ranking, in a real Chromium."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import BrowserContext, expect
 
 from leaderboard.service import Service
-from tests.browser.test_journey import SIZES, TABLE, llms, settle
-from tests.leaderboard.personal.past_choices import concise_choices
+from tests.browser.conftest import TABLE, llms, settle
+from tests.leaderboard.elicitation.samples import concise_choices
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=30_000)
-
-
-@pytest.fixture(params=SIZES)
-def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport=SIZES[request.param], accept_downloads=True)
-    context.set_default_timeout(30_000)
-    yield context
-    context.close()
 
 
 def test_twenty_past_choices_become_a_checklist_and_a_ranking(
@@ -29,8 +19,9 @@ def test_twenty_past_choices_become_a_checklist_and_a_ranking(
     file.write_bytes(concise_choices(service, 20))
     page = context.new_page()
     page.goto(f"{app_url}find?benchmark=dailybench&way=history")
-    # The first look at a new database waits until it is filled.
-    expect(page.get_by_text("Bring choices that you have made elsewhere")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("Bring choices that you have made elsewhere")).to_be_visible()
+    # A file that is offered before the page's script has ended may be another one's when it is clicked.
+    settle(page)
     page.get_by_text("What such a file looks like").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="A sample file").click()

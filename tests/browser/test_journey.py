@@ -1,7 +1,6 @@
 """What a new user does, in a real Chromium."""
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote_plus
 
@@ -9,34 +8,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from crm.criteria import CriteriaSet
-from tests.browser.conftest import running_app
+from tests.browser.conftest import SIZES, TABLE, llms, running_app, scores, settle
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=30_000)
-
-SIZES = {"desktop": {"width": 1400, "height": 1000}, "phone": {"width": 390, "height": 844}}
-TABLE = 'table[data-testid="ranking"]'
-
-
-@pytest.fixture(params=SIZES)
-def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport=SIZES[request.param], accept_downloads=True)
-    context.set_default_timeout(30_000)
-    yield context
-    context.close()
-
-
-def settle(page: Page) -> None:
-    """Wait until the page's script has run to its end."""
-    page.locator("[data-test-script-state=notRunning]").wait_for()
-
-
-def llms(page: Page) -> list[str]:
-    return page.locator(f"{TABLE} tbody tr").evaluate_all("rows => rows.map(row => row.dataset.llm)")
-
-
-def scores(page: Page) -> list[str]:
-    return page.locator(f"{TABLE} tbody tr").evaluate_all("rows => rows.map(row => row.cells[3].textContent)")
 
 
 def open_sidebar(page: Page) -> None:

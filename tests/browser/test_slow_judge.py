@@ -3,7 +3,7 @@
 import csv
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from urllib.parse import urlencode
@@ -11,38 +11,17 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import running_app
+from tests.browser.conftest import SERVER, SIZES, TABLE, llms, running_app
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=60_000)
 
-TABLE = 'table[data-testid="ranking"]'
-SERVER = "tests.browser.slow_server"
-DESKTOP, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
 PAIRS = re.compile(r"([\d,]+) of ([\d,]+) pairs")
 
 
-@pytest.fixture(scope="module")
-def folder(filled_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a filled database."""
-    folder = tmp_path_factory.mktemp("slow")
-    shutil.copy(filled_file, folder / "usl.sqlite3")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def url(folder: Path) -> Iterator[str]:
-    """The app with the judges “slow” and “served”."""
-    with running_app(folder, SERVER, SERVER_IS_DOWN=str(folder / "down")) as url:
-        yield url
-
-
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport=DESKTOP, accept_downloads=True)
-    context.set_default_timeout(60_000)
-    yield context
-    context.close()
+def context(desktop: BrowserContext) -> BrowserContext:
+    """A context of one size only: what these tests wait for takes its time."""
+    return desktop
 
 
 def link(url: str, *criteria: str, crm: str = "slow", topics: tuple[str, ...] = ()) -> str:
@@ -61,9 +40,9 @@ def pairs(page: Page) -> int:
     return int(found[1].replace(",", ""))
 
 
-def llms(page: Page) -> list[str]:
+def seven_llms(page: Page) -> list[str]:
     expect(page.locator(f"{TABLE} tbody tr")).to_have_count(7)
-    return page.locator(f"{TABLE} tbody tr").evaluate_all("rows => rows.map(row => row.dataset.llm)")
+    return llms(page)
 
 
 def until(page: Page, condition: Callable[[], bool], seconds: float = 60) -> None:
@@ -87,15 +66,15 @@ def choose_judge(page: Page, name: str) -> None:
     option.click()
 
 
-def test_results_stream_in_and_can_be_stopped_and_continued(context: BrowserContext, url: str) -> None:
+def test_results_stream_in_and_can_be_stopped_and_continued(context: BrowserContext, app_url: str) -> None:
     page = context.new_page()
-    page.goto(link(url, "Vivid imagery"))
+    page.goto(link(app_url, "Vivid imagery"))
 
     # A bar, a time, and a ranking in part that grows.
     running = page.get_by_text(re.compile(r"Judging with slow: [\d,]+ of 3,654 pairs · about .* left"))
     expect(running).to_be_visible()
     expect(page.locator(f"{TABLE} caption")).to_have_text(re.compile(r"So far \d+ of 522 queries are judged"))
-    assert len(llms(page)) == 7
+    assert len(seven_llms(page)) == 7
     before = pairs(page)
     until(page, lambda: pairs(page) > before)
 
@@ -128,10 +107,10 @@ def test_results_stream_in_and_can_be_stopped_and_continued(context: BrowserCont
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
     expect(page.locator(f"{TABLE} caption")).to_have_count(0)
     expect(page.get_by_text("30 queries")).to_be_visible()
-    assert llms(page)[0] == "scholia"
+    assert seven_llms(page)[0] == "scholia"
 
 
-def test_a_finished_page_asks_no_more(context: BrowserContext, url: str) -> None:
+def test_a_finished_page_asks_no_more(context: BrowserContext, app_url: str) -> None:
     page = context.new_page()
     sent: list[object] = []
 
@@ -139,7 +118,7 @@ def test_a_finished_page_asks_no_more(context: BrowserContext, url: str) -> None
         sent.append(frame)
 
     page.on("websocket", lambda socket: socket.on("framesent", note))
-    page.goto(link(url, "Warm", topics=("Puzzles & Logic",)))
+    page.goto(link(app_url, "Warm", topics=("Puzzles & Logic",)))
     expect(page.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
     page.locator("[data-test-script-state=notRunning]").wait_for()
@@ -154,15 +133,15 @@ def test_a_finished_page_asks_no_more(context: BrowserContext, url: str) -> None
 
 
 def test_two_visitors_who_want_the_same_wait_for_one_judge(
-    context: BrowserContext, browser: Browser, url: str
+    context: BrowserContext, browser: Browser, app_url: str
 ) -> None:
     first = context.new_page()
-    first.goto(link(url, "Numbered steps"))
+    first.goto(link(app_url, "Numbered steps"))
     until(first, lambda: first.get_by_test_id("stProgress").count() > 0 and pairs(first) > 100)
-    other = browser.new_context(viewport=PHONE)
+    other = browser.new_context(viewport=SIZES["phone"])
     other.set_default_timeout(60_000)
     second = other.new_page()
-    second.goto(link(url, "Numbered steps"))
+    second.goto(link(app_url, "Numbered steps"))
     second.get_by_test_id("stProgress").wait_for()
     assert pairs(second) > 100
 
@@ -173,20 +152,22 @@ def test_two_visitors_who_want_the_same_wait_for_one_judge(
     until(second, lambda: pairs(second) > before)
 
     # The bar fits a telephone.
-    assert second.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert second.evaluate("document.documentElement.scrollWidth") <= SIZES["phone"]["width"]
     right = second.get_by_role("button", name="Stop").bounding_box()
     assert right is not None
-    assert right["x"] + right["width"] <= PHONE["width"]
+    assert right["x"] + right["width"] <= SIZES["phone"]["width"]
     other.close()
 
 
-def test_a_server_that_is_down_costs_no_ranking(context: BrowserContext, url: str, folder: Path) -> None:
+def test_a_server_that_is_down_costs_no_ranking(
+    context: BrowserContext, app_url: str, app_folder: Path
+) -> None:
     page = context.new_page()
-    page.goto(link(url, "Playful humor", crm="embedded"))
+    page.goto(link(app_url, "Playful humor", crm="embedded"))
     expect(page.locator(f"{TABLE} tbody tr").first).to_be_visible()
     page.locator("[data-test-script-state=notRunning]").wait_for()
-    assert llms(page)[0] == "jester"
-    (folder / "down").touch()
+    assert seven_llms(page)[0] == "jester"
+    (app_folder / "down").touch()
     choose_judge(page, "served")
 
     # The message, and the last good ranking with a line that says what it is.
@@ -194,18 +175,18 @@ def test_a_server_that_is_down_costs_no_ranking(context: BrowserContext, url: st
     expect(message).to_be_visible()
     expect(page.get_by_text("Below is your last ranking: DailyBench")).to_be_visible()
     expect(page.get_by_text("for “Playful humor”, judged by embedded")).to_be_visible()
-    assert llms(page)[0] == "jester"
+    assert seven_llms(page)[0] == "jester"
 
     # It comes up, and goes down again in the middle: what is judged is kept.
-    (folder / "down").unlink()
+    (app_folder / "down").unlink()
     page.get_by_role("button", name="Try again").click()
     until(page, lambda: page.get_by_test_id("stProgress").count() > 0 and pairs(page) > 100)
-    (folder / "down").touch()
+    (app_folder / "down").touch()
     expect(message).to_be_visible()
     expect(page.get_by_text(re.compile(r"The \d+ % that are judged are kept"))).to_be_visible()
     expect(page.locator(f"{TABLE} caption")).to_have_text(re.compile("So far"))
-    assert llms(page)[0] == "scholia"
-    (folder / "down").unlink()
+    assert seven_llms(page)[0] == "scholia"
+    (app_folder / "down").unlink()
     page.get_by_role("button", name="Try again").click()
     expect(message).to_have_count(0)
     expect(page.get_by_text("Judging with served")).to_be_visible()
@@ -215,7 +196,7 @@ def test_a_server_that_is_started_again_goes_on_where_it_was(
     browser: Browser, filled_file: Path, tmp_path: Path
 ) -> None:
     shutil.copy(filled_file, tmp_path / "usl.sqlite3")
-    page = browser.new_page(viewport=DESKTOP)
+    page = browser.new_page(viewport=SIZES["desktop"])
     page.set_default_timeout(60_000)
     with running_app(tmp_path, SERVER) as first:
         page.goto(link(first, "Plain words"))
@@ -229,13 +210,13 @@ def test_a_server_that_is_started_again_goes_on_where_it_was(
 
 
 def test_what_the_judge_doubts_is_said_wherever_the_ranking_goes(
-    context: BrowserContext, url: str, tmp_path: Path
+    context: BrowserContext, app_url: str, tmp_path: Path
 ) -> None:
     page = context.new_page()
     said: list[str] = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
     doubted = "<img src=x onerror=alert(1)> of 1990"
-    page.goto(link(url, "Warm", doubted, "Short", "Formal", topics=("Puzzles & Logic",)))
+    page.goto(link(app_url, "Warm", doubted, "Short", "Formal", topics=("Puzzles & Logic",)))
 
     expect(page.get_by_text(f"Do not rely on “{doubted}” in this ranking.")).to_be_visible()
     expect(page.get_by_text("These criteria ask for contrary things.").first).to_be_visible()

@@ -1,6 +1,5 @@
 """Topics looked at and curated, in a real Chromium."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,43 +8,22 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from db import Database
 from leaderboard.topics.curation import Curation
-from tests.browser.conftest import running_app
+from tests.browser.conftest import TOKEN, settle
 from tests.leaderboard.topics.samples import POOL, TEXTS, store
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=30_000)
 
-SIZES = {"desktop": {"width": 1400, "height": 1000}, "phone": {"width": 390, "height": 844}}
-TOKEN = "a token that nobody guesses"
 LINK = f"topics?of=pool:{POOL}&key=0"
 
 
 @pytest.fixture
-def folder(filled_file: Path, tmp_path: Path) -> Path:
-    """A folder with a database of one pool."""
-    database = Database.open(f"sqlite:///{shutil.copy(filled_file, tmp_path / 'usl.sqlite3')}")
+def database(app_folder: Path) -> Iterator[Database]:
+    """The app's database with one pool, which nobody has changed yet."""
+    database = Database.open(f"sqlite:///{app_folder / 'usl.sqlite3'}")
     store(database)
+    yield database
+    Curation(database).delete(POOL)
     database.close()
-    return tmp_path
-
-
-@pytest.fixture
-def url(folder: Path) -> Iterator[str]:
-    with running_app(folder, USL_ADMIN_TOKEN=TOKEN) as address:
-        yield address
-
-
-@pytest.fixture(params=SIZES)
-def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport=SIZES[request.param], accept_downloads=True)
-    context.set_default_timeout(30_000)
-    yield context
-    context.close()
-
-
-def settle(page: Page) -> None:
-    """Wait until the page's script has run to its end."""
-    page.locator("[data-test-script-state=notRunning]").wait_for()
 
 
 def change(page: Page, kind: str, submit: str) -> None:
@@ -77,10 +55,10 @@ def review(page: Page, folder: Path) -> None:
 
 
 def test_a_pool_is_read_by_everybody_and_curated_with_the_token(
-    context: BrowserContext, browser: Browser, url: str, folder: Path
+    context: BrowserContext, browser: Browser, app_url: str, database: Database, tmp_path: Path
 ) -> None:
     page = context.new_page()
-    page.goto(f"{url}{LINK}")
+    page.goto(f"{app_url}{LINK}")
     expect(page.get_by_test_id("topic-figures")).to_contain_text("10.0 %")
     expect(page.get_by_text(TEXTS[1])).to_be_visible()
 
@@ -116,20 +94,18 @@ def test_a_pool_is_read_by_everybody_and_curated_with_the_token(
     expect(page.get_by_text("Undone: Split “Broth” into").first).to_be_visible()
     settle(page)
 
-    review(page, folder)
+    review(page, tmp_path)
 
     # Somebody without a token sees all that, and can change nothing.
     other = browser.new_context(viewport=page.viewport_size)
     reader = other.new_page()
-    reader.goto(f"{url}{LINK}")
+    reader.goto(f"{app_url}{LINK}")
     expect(reader.get_by_role("heading", name="Broth")).to_be_visible()
     expect(reader.get_by_text("that is what they ask for")).to_be_visible()
     expect(reader.get_by_role("button", name="Rename")).to_have_count(0)
     other.close()
 
-    database = Database.open(f"sqlite:///{folder / 'usl.sqlite3'}")
     tree = Curation(database).read(POOL).tree
-    database.close()
     assert [(topic.name, topic.category) for topic in tree.topics] == [
         ("Broth", "Liquids"),
         ("Baking", "Food"),

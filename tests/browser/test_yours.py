@@ -1,57 +1,33 @@
 """A profile under a private link in two browsers, and an LLM of one's own, in a real Chromium."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.browser.conftest import running_app
-from tests.browser.test_journey import SIZES, TABLE, llms, scores, settle
+from tests.browser.conftest import TABLE, llms, scores, settle
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=30_000)
-
-
-@pytest.fixture(params=SIZES)
-def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport=SIZES[request.param], accept_downloads=True)
-    context.set_default_timeout(30_000)
-    yield context
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the app's database and log are."""
-    return tmp_path_factory.mktemp("yours")
-
-
-@pytest.fixture(scope="module")
-def own_url(folder: Path) -> Iterator[str]:
-    with running_app(folder) as url:
-        yield url
 
 
 VIEW = "benchmark=dailybench&topic=Arts+%26+Culture&criterion=optional%7CWarm"
 
 
 def test_a_private_link_shows_the_same_in_a_second_browser(
-    context: BrowserContext, browser: Browser, own_url: str, folder: Path
+    context: BrowserContext, browser: Browser, app_url: str, app_folder: Path
 ) -> None:
     page = context.new_page()
-    page.goto(f"{own_url}?{VIEW}")
-    # The first look at a new database waits until it is filled.
-    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(7, timeout=120_000)
+    page.goto(f"{app_url}?{VIEW}")
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(7)
     settle(page)
     shown = llms(page), scores(page)
-    page.goto(f"{own_url}yours?{VIEW}")
+    page.goto(f"{app_url}yours?{VIEW}")
     page.get_by_role("button", name="Save under a private link").click()
     expect(page.get_by_text("Saved. Keep the link below")).to_be_visible()
     link = page.get_by_test_id("stCode").inner_text().strip()
     token = link.split("?profile=")[1]
-    assert link.startswith(f"{own_url}?profile=")
+    assert link.startswith(f"{app_url}?profile=")
 
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
@@ -70,7 +46,7 @@ def test_a_private_link_shows_the_same_in_a_second_browser(
     second.wait_for_url(lambda url: "criterion=" in url)
     assert token not in second.url
     assert token not in second.content()
-    assert token not in (folder / "log").read_text()
+    assert token not in (app_folder / "log").read_text()
 
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Delete for good").click()
@@ -80,9 +56,9 @@ def test_a_private_link_shows_the_same_in_a_second_browser(
     other.close()
 
 
-def test_an_uploaded_llm_is_ranked_at_once(context: BrowserContext, own_url: str, tmp_path: Path) -> None:
+def test_an_uploaded_llm_is_ranked_at_once(context: BrowserContext, app_url: str, tmp_path: Path) -> None:
     page = context.new_page()
-    page.goto(f"{own_url}yours?benchmark=dailybench")
+    page.goto(f"{app_url}yours?benchmark=dailybench")
     with page.expect_download() as download:
         page.get_by_role("button", name="Its queries").click()
     rows = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()[:20]]

@@ -1,4 +1,4 @@
-"""Small contests and judges that several tests use."""
+"""Small benchmarks and judges that several tests use."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
-from crm.protocol import Contest, Pair, Question, ScoreBlock, Verdict
-from crm.representation import MISSING, representation
+from crm.embedded.representation import MISSING, representation
+from crm.protocol import JudgedBenchmark, Pair, Question, ScoreBlock, Verdict
 from crm.scoring import score_texts
 
 BOIL, STOCKS = "Put the egg into boiling water.", "The stock market fell sharply today."
 
 
 @dataclass(frozen=True)
-class ArrayContest:
+class ArrayBenchmark:
     """Contenders of whom only features are known, ``[L + 1, Q, D]``, the baseline last."""
 
     features: NDArray[np.int8]
@@ -41,7 +41,7 @@ class ArrayContest:
 
 
 @dataclass(frozen=True)
-class TextContest:
+class TextBenchmark:
     """Contenders by name, with their pairs."""
 
     given: Mapping[str, Sequence[Pair | None]]
@@ -73,8 +73,8 @@ class KnownVerdicts:
         numbers = [tuple(map(float, question.pair.query.split())) for question in questions]
         return [Verdict(together, tuple(alone)) for together, *alone in numbers]
 
-    def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
-        return score_texts(self, criteria, contest)
+    def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
+        return score_texts(self, criteria, benchmark)
 
 
 def random_features(*shape: int, seed: int = 0) -> NDArray[np.int8]:

@@ -31,7 +31,7 @@ def test_every_judge_of_the_example_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     for name in ("crm-0.6b", "crm-4b"):
         make_checkpoint(tmp_path / "checkpoints" / name)
-    bundled = EXAMPLE.parent / "bundled" / "crm" / "embedded-1.npz"
+    bundled = EXAMPLE.parent / "bundled" / "crm" / "embedded-2.npz"
     shutil.copy(bundled, tmp_path / "checkpoints" / "embedded.npz")
     tables = read_config(tmp_path / "crms.toml")
 
@@ -133,7 +133,7 @@ class TestSecrets:
     def test_in_broken_toml(self, tmp_path: Path) -> None:
         said = complaint(tmp_path, '[mine]\napi_key = sk-secret"\n')
 
-        assert said == "crms.toml is not valid TOML at line 2, column 11: mend it there."
+        assert said == "crms.toml is not valid TOML at line 2, column 11: fix it there."
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_something_else_than_judges_is_refused(tmp_path: Path, text: str, proble
 def test_the_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("USL_CRMS", str(tmp_path / "mine.toml"))
     assert config_file() == tmp_path / "mine.toml"
-    with pytest.raises(ConfigError, match=r"mine\.toml cannot be read \(No such file or directory\): mend"):
+    with pytest.raises(ConfigError, match=r"mine\.toml cannot be read \(No such file or directory\): fix"):
         read_config(tmp_path / "mine.toml")
 
     monkeypatch.delenv("USL_CRMS")

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from crm.baselines import LongerCRM
 from crm.criteria import CriteriaSet
-from crm.errors import TextsMissingError
+from crm.errors import CRMError
 from crm.protocol import Pair, Question, ScoreBlock, Verdict
-from crm.reference import LongerCRM
 from crm.scoring import query_order, score_texts
-from tests.crm.samples import TextContest
+from tests.crm.samples import TextBenchmark
 
 
 class CountingCRM(LongerCRM):
@@ -25,14 +25,14 @@ class CountingCRM(LongerCRM):
 
 
 @dataclass(frozen=True)
-class TopicContest(TextContest):
-    """A contest whose queries have topics."""
+class TopicBenchmark(TextBenchmark):
+    """A benchmark whose queries have topics."""
 
     topic_index: NDArray[np.intp]
 
 
-def contest(llms: int, queries: int) -> TextContest:
-    return TextContest(
+def benchmark(llms: int, queries: int) -> TextBenchmark:
+    return TextBenchmark(
         {
             f"llm{row}": [
                 Pair(f"q{column}", "a" * (row + 1), "a" * (column + 1)) for column in range(queries)
@@ -50,7 +50,7 @@ def matrix(blocks: Sequence[ScoreBlock], llms: int, queries: int) -> np.ndarray:
 
 
 def test_every_block_holds_all_llms_and_together_they_are_the_matrix() -> None:
-    blocks = list(score_texts(LongerCRM(), CriteriaSet(), contest(3, 20), batch=12))
+    blocks = list(score_texts(LongerCRM(), CriteriaSet(), benchmark(3, 20), batch=12))
 
     assert all(block.llms.tolist() == [0, 1, 2] for block in blocks)
     assert sorted(np.concatenate([block.queries for block in blocks])) == list(range(20))
@@ -61,21 +61,21 @@ def test_every_block_holds_all_llms_and_together_they_are_the_matrix() -> None:
 
 def test_blocks_grow_from_one_query_to_the_judges_batch() -> None:
     judge = CountingCRM()
-    list(score_texts(judge, CriteriaSet(), contest(3, 30), batch=24))
+    list(score_texts(judge, CriteriaSet(), benchmark(3, 30), batch=24))
 
     assert judge.asked == [3, 6, 12, 24, 24, 21]
 
 
 def test_a_block_has_a_query_even_if_that_is_more_than_a_batch() -> None:
     judge = CountingCRM()
-    list(score_texts(judge, CriteriaSet(), contest(5, 3), batch=2))
+    list(score_texts(judge, CriteriaSet(), benchmark(5, 3), batch=2))
 
     assert judge.asked == [5, 5, 5]
 
 
 def test_missing_texts_are_no_numbers_and_the_judge_is_not_asked_about_them() -> None:
     same = Pair("q", "aa", "aa")
-    gaps = TextContest({"one": [None, same, Pair("q", "aaa", "a")], "none": [None] * 3})
+    gaps = TextBenchmark({"one": [None, same, Pair("q", "aaa", "a")], "none": [None] * 3})
     judge = CountingCRM()
     filled = matrix(list(score_texts(judge, CriteriaSet(), gaps)), 2, 3)
 
@@ -84,12 +84,12 @@ def test_missing_texts_are_no_numbers_and_the_judge_is_not_asked_about_them() ->
 
 
 def test_nothing_but_missing_texts_is_refused() -> None:
-    with pytest.raises(TextsMissingError, match="import the texts first"):
-        next(score_texts(LongerCRM(), CriteriaSet(), TextContest({"one": [None, None]})))
+    with pytest.raises(CRMError, match="import the texts first"):
+        next(score_texts(LongerCRM(), CriteriaSet(), TextBenchmark({"one": [None, None]})))
 
 
 def test_the_order_is_fixed_by_its_seed() -> None:
-    first, again, other = (query_order(contest(1, 50), seed) for seed in (1, 1, 2))
+    first, again, other = (query_order(benchmark(1, 50), seed) for seed in (1, 1, 2))
 
     assert sorted(first) == list(range(50))
     assert first.tolist() == again.tolist() != other.tolist()
@@ -98,7 +98,7 @@ def test_the_order_is_fixed_by_its_seed() -> None:
 
 def test_every_prefix_has_its_share_of_every_topic() -> None:
     topics = np.repeat([0, 1, 2], [60, 30, 10])
-    order = query_order(TopicContest(contest(1, 100).given, topics), seed=3)
+    order = query_order(TopicBenchmark(benchmark(1, 100).given, topics), seed=3)
 
     for length in range(10, 100, 10):
         counts = np.bincount(topics[order[:length]], minlength=3)

@@ -1,22 +1,15 @@
 """A small benchmark that several tests use."""
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
-from db import (
-    BenchmarkInfo,
-    Bundle,
-    CategoryTree,
-    LLMRecord,
-    QuerySource,
-    ScoreKey,
-    ScoreRow,
-    pack,
-    text_sha256,
-)
-from db.models import Base
-from db.repositories import benchmarks, contents, representations, scores, texts
+from db.bundle import Bundle
+from db.models import LLM, Base, CollectedResponse, Query, Response
+from db.records import BenchmarkInfo, BenchmarkRef, CategoryTree, LLMRecord, QuerySource, ScoreKey, ScoreRow
+from db.repositories import benchmarks, contents, representations, scores
+from db.serialization import pack, text_sha256
+from db.source_records import AnswerStatus, CollectedRecord
 
 SLUG = "tiny"
 INFO = BenchmarkInfo(
@@ -82,15 +75,15 @@ def all_rows(session: Session) -> dict[str, list[tuple[object, ...]]]:
 
 def store(session: Session) -> None:
     """Stores the benchmark step by step, as an importer does."""
-    benchmarks.upsert_benchmark(session, INFO)
-    contents.upsert_categories(session, SLUG, TREE)
-    contents.upsert_llms(session, SLUG, LLMS)
-    benchmarks.set_baseline(session, SLUG, "base")
-    contents.upsert_queries(session, SLUG, queries())
+    benchmark = benchmarks.upsert_benchmark(session, INFO)
+    contents.upsert_categories(session, benchmark, TREE)
+    contents.upsert_llms(session, benchmark, LLMS)
+    benchmarks.set_baseline(session, benchmark, "base")
+    contents.upsert_queries(session, benchmark, queries())
     for place, llm in enumerate(LLMS):
-        texts.set_responses(session, SLUG, llm.name, responses(llm.name))
-        representations.put_representation(session, SLUG, llm.name, "style-1", arrays(place))
-    representations.put_query_representation(session, SLUG, "style-1", arrays(9))
+        contents.set_responses(session, benchmark, llm.name, responses(llm.name))
+        representations.put_representation(session, benchmark, llm.name, "style-1", arrays(place))
+    representations.put_query_representation(session, benchmark, "style-1", arrays(9))
 
 
 def score_row(*prob: float | None) -> ScoreRow:
@@ -103,8 +96,32 @@ def score_row(*prob: float | None) -> ScoreRow:
 
 def store_scores(session: Session, key: ScoreKey = KEY) -> None:
     rows = {"zeta": score_row(0.1, 0.2, 0.3), "alpha": score_row(0.4, 0.5, 0.6)}
-    scores.put_scores(session, SLUG, key, [{"text": "short"}], rows)
+    scores.put_scores(session, benchmarks.find_benchmark(session, SLUG), key, [{"text": "short"}], rows)
+
+
+def collected(session: Session, benchmark: BenchmarkRef, llm: str) -> dict[str, CollectedRecord]:
+    """What was collected of an LLM, by external id of the query in position order."""
+    rows = session.execute(
+        select(Query.external_id, CollectedResponse, Response.text)
+        .join(Query, Query.id == CollectedResponse.query_id)
+        .join(LLM, LLM.id == CollectedResponse.llm_id)
+        .outerjoin(Response, and_(Response.query_id == Query.id, Response.llm_id == LLM.id))
+        .where(Query.benchmark_id == benchmark.id, LLM.name == llm)
+        .order_by(Query.position)
+        .execution_options(populate_existing=True)
+    )
+    shared = ("prompt_tokens", "completion_tokens", "cost", "seconds", "attempts", "error")
+    return {
+        external_id: CollectedRecord(
+            AnswerStatus(row.status),
+            row.settings_digest,
+            text,
+            row.reasoning,
+            **{name: getattr(row, name) for name in shared},
+        )
+        for external_id, row, text in rows
+    }
 
 
 def has_scores(session: Session, key: ScoreKey = KEY) -> bool:
-    return bool(scores.get_scores(session, SLUG, key))
+    return bool(scores.get_scores(session, benchmarks.find_benchmark(session, SLUG), key))

@@ -8,11 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db import (
-    BenchmarkInfo,
+from db.bundle import (
     Bundle,
     BundledScores,
-    BundleError,
+    bundle_digest,
+    bundle_slug,
+    pack_rows,
+    read_bundle,
+    unpack_rows,
+    write_bundle,
+)
+from db.errors import BundleError
+from db.records import (
+    BenchmarkInfo,
     CategoryTree,
     LLMRecord,
     QuerySource,
@@ -20,14 +28,8 @@ from db import (
     ScoreKey,
     StepCount,
     WinRateRecord,
-    bundle_digest,
-    bundle_slug,
-    pack,
-    read_bundle,
-    text_sha256,
-    write_bundle,
 )
-from db.bundle import pack_rows, unpack_rows
+from db.serialization import pack, text_sha256
 from tests.db import samples
 
 NAMES = st.text(min_size=1, max_size=6)
@@ -180,7 +182,17 @@ def packed(llms, prob, judged=True):
             ('"version": 1', '"version": "1"'),
             r'sample\.json: "version" is missing or no whole',
         ),
-        ("sample.json", ('"step"', '"stop"'), r'sample\.json: "step" is missing or no text'),
+        (
+            "sample.json",
+            ('"step"', '"stop"'),
+            r'sample\.json: "step" is missing or no text in entry 1 of "counts"',
+        ),
+        (
+            "sample.json",
+            ('"settings"', '"setting"'),
+            r"sample\.json holds something else where a JSON object belongs",
+        ),
+        ("win_rates/0.jsonl", ("0.75", "true"), r'win_rates/0\.jsonl: "ci_high" is missing or no number'),
     ],
 )
 def test_malformed_scores_are_refused_naming_the_member(tmp_path, member, change, message):
@@ -276,12 +288,19 @@ MALFORMED = {
     "wrong version": ("manifest.json", edited(format_version=2), "manifest.json: the format version is 2"),
     "empty slug": ("manifest.json", edited(slug=""), "manifest.json: the slug is empty"),
     "no title": ("manifest.json", edited(title=None), 'manifest.json: "title" is missing or no text'),
-    "LLMs no list": ("manifest.json", edited(llms={}), 'manifest.json: "llms" is no list'),
+    "LLMs no list": ("manifest.json", edited(llms={}), 'manifest.json: "llms" is missing or no list'),
     "topics no list": (
         "manifest.json",
         edited(categories=[{"name": "A", "topics": 1}]),
-        '"topics" of a category',
+        'manifest.json: "topics" is missing or no list in entry 1 of "categories"',
     ),
+    "topic no text": (
+        "manifest.json",
+        edited(categories=[{"name": "A", "topics": ["B", 1]}]),
+        'manifest.json: entry 2 of "topics" is no text in entry 1 of "categories"',
+    ),
+    "LLM no object": ("manifest.json", edited(llms=["a"]), "manifest.json holds something else where a JSON"),
+    "line no object": ("queries.jsonl", lambda data: data + b"[]", "a JSON object belongs in line 4"),
     "fewer LLMs": (
         "manifest.json",
         edited(llms=[], baseline=None),
@@ -309,7 +328,11 @@ MALFORMED = {
         substituted('"q1"', '"q2"'),
         "queries.jsonl: the query 'q2' occurs twice",
     ),
-    "no id": ("queries.jsonl", substituted('"id"', '"uid"'), 'queries.jsonl: "id" is missing or no text'),
+    "no id": (
+        "queries.jsonl",
+        substituted('"id"', '"uid"'),
+        'queries.jsonl: "id" is missing or no text in line 1',
+    ),
     "other text": ("queries.jsonl", substituted("boil", "fry"), "query 'q2' has a text that does not fit"),
     "short hash": (
         "queries.jsonl",

@@ -11,17 +11,16 @@ from pathlib import Path
 import pytest
 
 from crm.criteria import CriteriaSet
-from crm.errors import EndpointError
+from crm.errors import UnavailableError
 from crm.protocol import Question, Verdict
-from db.engine import URL_VARIABLE
+from db.database import URL_VARIABLE
 from leaderboard.__main__ import main
-from leaderboard.judging import changing_line
 from leaderboard.result import Leaderboard
+from leaderboard.scoring_jobs import progress
 from leaderboard.service import Service
-from leaderboard.topic_weight import TopicWeight
-from leaderboard.view import View
+from leaderboard.view import TopicWeight, View
 from tests.conftest import Run
-from tests.judges import DoubtingCRM, GatedCRM, SlowCRM, register
+from tests.judges import GatedCRM, SlowCRM, WarningCRM, register
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).parent / "golden"
@@ -75,7 +74,7 @@ class TestRank:
     def test_without_topics_every_category_has_a_column(self, run_main: Run, service: Service) -> None:
         rows = rows_of(run_main(main, "rank", "--benchmark", "dailybench", "--format", "csv")[1])
 
-        assert list(rows[0]) == HEADER + list(service.contest("dailybench").category_names)
+        assert list(rows[0]) == HEADER + list(service.benchmark("dailybench").category_names)
         assert len(rows) == 7
 
     def test_the_default_benchmark_is_that_of_real_llms(self, run_main: Run) -> None:
@@ -228,7 +227,7 @@ class TestSlowJudges:
         self, url: None, run_main: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         register(monkeypatch, SlowCRM())
-        monkeypatch.setattr(changing_line, "_LOG_SECONDS", 0.0)
+        monkeypatch.setattr(progress, "_LOG_SECONDS", 0.0)
         _, out, err = run_main(main, *self.ARGUMENTS, "--format", "csv")
         lines = err.splitlines()
 
@@ -261,7 +260,7 @@ class TestSlowJudges:
         self, url: None, run_main: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         judge = GatedCRM()
-        judge.failure = EndpointError("The server is down: start it.")
+        judge.failure = UnavailableError("The server is down: start it.")
         judge.let(1)
         register(monkeypatch, judge)
         refused(run_main(main, *self.ARGUMENTS), "The server is down: start it.")
@@ -270,7 +269,7 @@ class TestSlowJudges:
     def test_doubts_are_told_beside_the_ranking(
         self, url: None, run_main: Run, monkeypatch: pytest.MonkeyPatch, style: str
     ) -> None:
-        register(monkeypatch, DoubtingCRM())
+        register(monkeypatch, WarningCRM())
         arguments = ("--criterion", "of 1990", "--topic", "Puzzles & Logic", "--format", style)
         code, out, err = run_main(main, *self.ARGUMENTS, *arguments)
 

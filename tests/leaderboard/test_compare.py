@@ -7,18 +7,15 @@ import pytest
 
 from crm.criteria import CriteriaSet
 from leaderboard.compare import Column, SideBySide, in_words, read, side_by_side, written
-from leaderboard.compare_export import likeness_csv, ranks_csv
-from leaderboard.control import Control
-from leaderboard.pictures.charts import LIGHT
-from leaderboard.pictures.compare_charts import bump_chart
-from leaderboard.pictures.compare_html import ranks_table
-from leaderboard.pictures.likeness_html import likeness_table
+from leaderboard.export import rank_agreement_csv, ranks_csv
+from leaderboard.render.chart_style import LIGHT
+from leaderboard.render.ranking_charts import bump_chart
+from leaderboard.render.tables import rank_agreement_table, ranks_table
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
-from leaderboard.statistics.correlation import correlate
-from leaderboard.statistics.permutation import Measure
-from leaderboard.topic_weight import TopicWeight
-from leaderboard.view import View
+from leaderboard.statistics.correlation import Measure, correlate
+from leaderboard.statistics.style_control import Control
+from leaderboard.view import TopicWeight, View
 
 CONCISE = CriteriaSet.of(["Concise and direct"])
 WARM = CriteriaSet.of(["Warm and encouraging"])
@@ -80,9 +77,9 @@ def test_views_of_two_benchmarks_share_no_llm_and_have_no_agreement(service: Ser
     assert both.ranks.shape == (54, 2)
     assert both.n_common(0, 1) == 0
     assert np.isnan(both.likeness(Measure.NDCG)[0, 1])
-    assert ">–</td>" in likeness_table(both, Measure.NDCG, LIGHT)
+    assert ">–</td>" in rank_agreement_table(both, Measure.NDCG, LIGHT)
     assert ">–</td>" in ranks_table(both, "#123456", "#ffffff")
-    bump_chart(both, LIGHT, ("#123456",))
+    bump_chart(both, replace(LIGHT, series=("#123456",)))
 
 
 def test_a_view_is_said_in_words() -> None:
@@ -124,7 +121,7 @@ def test_the_table_tints_the_best_most_and_escapes_names(
 
 
 def test_the_heatmap_writes_a_p_value_under_every_pair_but_a_view_with_itself(compared: SideBySide) -> None:
-    table = likeness_table(compared, Measure.KENDALL, LIGHT)
+    table = rank_agreement_table(compared, Measure.KENDALL, LIGHT)
 
     assert table.count("<small>") == 6
     assert table.count(">1.00</td>") == 3
@@ -132,7 +129,7 @@ def test_the_heatmap_writes_a_p_value_under_every_pair_but_a_view_with_itself(co
 
 
 def test_lines_end_in_names_and_only_those_that_move_most_are_coloured(compared: SideBySide) -> None:
-    figure = bump_chart(compared, LIGHT, ("#000001", "#000002"))
+    figure = bump_chart(compared, replace(LIGHT, series=("#000001", "#000002")))
 
     assert len(figure.data) == 7
     assert all(tuple(line.x) == ("A", "B", "C") for line in figure.data)
@@ -157,7 +154,7 @@ class TestFiles:
         assert all(0 <= float(row["win_rate C"]) <= 1 for row in rows)
 
     def test_agreement_has_a_row_for_each_ordered_pair(self, compared: SideBySide) -> None:
-        rows = rows_of(likeness_csv(compared))
+        rows = rows_of(rank_agreement_csv(compared))
         ranks = [dict(zip(compared.llms, column, strict=True)) for column in compared.ranks.T.tolist()]
 
         assert len(rows) == 6
@@ -171,6 +168,6 @@ class TestFiles:
         formula = CriteriaSet.of(["=HYPERLINK(1)", "@SUM(A1)"])
         evil = replace(service.leaderboard(View("dailybench", criteria=formula)))
         named = Column("A", "=1+1", oddly_named), Column("B", str(formula), evil)
-        for text in (ranks_csv(side_by_side(named)), likeness_csv(side_by_side(named))):
+        for text in (ranks_csv(side_by_side(named)), rank_agreement_csv(side_by_side(named))):
             for row in csv.reader(io.StringIO(text)):
                 assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in row)

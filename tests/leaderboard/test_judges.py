@@ -3,20 +3,15 @@ from dataclasses import replace
 import pytest
 
 from crm.criteria import CriteriaSet
-from leaderboard.errors import NothingToRankError
+from leaderboard.errors import LeaderboardError
 from leaderboard.judges import Agreement, able_judges, agreement, comparable
-from leaderboard.pictures.charts import LIGHT
-from leaderboard.pictures.judge_charts import (
-    LIGHT_JUDGES,
-    accuracy_chart,
-    agreement_chart,
-    calibration_chart,
-)
-from leaderboard.pictures.judges_html import accuracy_table, duration, property_table
+from leaderboard.render.chart_style import LIGHT
+from leaderboard.render.judge_charts import accuracy_chart, agreement_chart, calibration_chart
+from leaderboard.render.judge_tables import accuracy_table, duration, property_table
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
 from leaderboard.view import View
-from tests.crm.evaluation_samples import report
+from tests.crm.evaluation.samples import report
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +68,9 @@ class TestAgreement:
     def test_with_a_judge_that_has_judged_nothing_is_refused(self, service: Service) -> None:
         ready = service.leaderboard(View("dailybench"))
         unseen = CriteriaSet.of(["a wish that nobody had before"])
-        idle = service.leaderboard(View("dailybench", criteria=unseen, crm="cosine"), watcher=None)
+        idle = service.leaderboard(View("dailybench", criteria=unseen, crm="cosine"), subscriber=None)
 
-        with pytest.raises(NothingToRankError, match="“cosine” has not judged anything yet"):
+        with pytest.raises(LeaderboardError, match="“cosine” has not judged anything yet"):
             agreement(ready, idle)
 
 
@@ -127,7 +122,7 @@ class TestTables:
         assert property_table([bare], "#fff").count(">–</td>") == 5
 
     def test_names_and_notes_are_escaped(self) -> None:
-        odd = report("<script>", stand_in="<b>", limit=60)
+        odd = report("<script>", held_out_judge="<b>", limit=60)
 
         for table in (accuracy_table([odd], LIGHT, "#fff"), property_table([odd], "#fff")):
             assert "<script>" not in table
@@ -145,7 +140,7 @@ class TestTables:
 
 class TestCharts:
     def test_accuracies_are_marks_with_intervals(self) -> None:
-        figure = accuracy_chart([report("a"), report("b")], "topic", LIGHT_JUDGES, LIGHT)
+        figure = accuracy_chart([report("a"), report("b")], "topic", LIGHT)
         first, second = figure.data
 
         assert (first.name, second.name) == ("a", "b")
@@ -156,7 +151,7 @@ class TestCharts:
         assert first.marker.color != second.marker.color
 
     def test_calibration_is_drawn_against_the_diagonal(self) -> None:
-        diagonal, judge = calibration_chart([report()], LIGHT_JUDGES, LIGHT).data
+        diagonal, judge = calibration_chart([report()], LIGHT).data
 
         assert list(diagonal.x) == list(diagonal.y)
         assert list(judge.x) == [20, 80]

@@ -1,17 +1,24 @@
+import html
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from crm import registry
+from crm.baselines import LongerCRM
 from crm.criteria import CriteriaSet
-from crm.errors import TextsMissingError, UnknownCRMError
-from crm.protocol import Contest, ScoreBlock
-from crm.reference import LongerCRM
-from db import BenchmarkNotFoundError, LLMRecord, ScoreKey
-from db.repositories import benchmarks, contents, scores, texts
-from leaderboard.errors import UnknownLLMError, UnknownQueryError, UnknownTopicError
-from leaderboard.service import Service
+from crm.data.taxonomy import THEMES_FILE, CriterionThemes, Theme, ThemeCluster
+from crm.errors import ConfigError, CRMError
+from crm.protocol import JudgedBenchmark, ScoreBlock
+from db.errors import NotFoundError
+from db.records import LLMRecord, ScoreKey, StepCount
+from db.repositories import benchmarks, contents, llm_answers, preferences, scores
+from db.source_records import PreferenceSetInfo
+from leaderboard.errors import LeaderboardError
+from leaderboard.render.chart_style import DARK, LIGHT
+from leaderboard.render.tables import themes_table
+from leaderboard.render.topic_charts import theme_chart
+from leaderboard.service import SHIPPED_THEMES, Service
 from leaderboard.view import View
 from tests.db import samples
 from tests.judges import SlowCRM, register
@@ -26,9 +33,9 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[CriteriaSet]:
     asked: list[CriteriaSet] = []
 
     class Counting(LongerCRM):
-        def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
+        def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
             asked.append(criteria)
-            yield from super().score(criteria, contest)
+            yield from super().score(criteria, benchmark)
 
     register(monkeypatch, Counting())
     return asked
@@ -43,7 +50,7 @@ def test_the_bundled_benchmarks_are_there(service: Service) -> None:
         True,
     )
     assert (found["alpaca-eval"].n_queries, found["alpaca-eval"].has_texts) == (805, False)
-    record = service.contest("dailybench").record
+    record = service.benchmark("dailybench").record
     assert len(record.categories) == 12
     assert sum(len(category.topics) for category in record.categories) == 87
 
@@ -93,9 +100,9 @@ class TestLeaderboard:
         hard, soft = (
             service.leaderboard(View("dailybench", criteria=CONCISE, soft=soft)) for soft in (False, True)
         )
-        contest = service.contest("dailybench")
-        matrix = service.score_matrix(contest, registry.get_crm(), CONCISE)
-        row = contest.llms.index("brevia")
+        benchmark = service.benchmark("dailybench")
+        matrix = service.score_matrix(benchmark, registry.get_crm(), CONCISE)
+        row = benchmark.llms.index("brevia")
 
         assert soft.ranking.win_rate[soft.ranking.llms.index("brevia")] == pytest.approx(
             matrix[row].mean(), abs=1e-5
@@ -119,14 +126,14 @@ class TestLeaderboard:
         [
             (
                 View("absent"),
-                BenchmarkNotFoundError,
+                NotFoundError,
                 "no benchmark 'absent'; known are 'alpaca-eval', 'dailybench'",
             ),
-            (View("dailybench", ("Short fictions",)), UnknownTopicError, "did you mean 'Short fiction'"),
-            (View("dailybench", crm="oracle"), UnknownCRMError, "no CRM named 'oracle'"),
+            (View("dailybench", ("Short fictions",)), LeaderboardError, "did you mean 'Short fiction'"),
+            (View("dailybench", crm="oracle"), ConfigError, "no CRM named 'oracle'"),
             (
                 View("alpaca-eval", crm="longer"),
-                TextsMissingError,
+                CRMError,
                 "“git clone .* --benchmark alpaca-eval .*” imports them",
             ),
         ],
@@ -157,7 +164,11 @@ class TestStoredScores:
         assert second.llms == first.llms
         np.testing.assert_array_equal(second.win_rate, first.win_rate)
         with own_service.database.session() as session:
-            stored = scores.get_scores(session, "dailybench", ScoreKey("longer", "1", CONCISE.key))
+            stored = scores.get_scores(
+                session,
+                benchmarks.find_benchmark(session, "dailybench"),
+                ScoreKey("longer", "1", CONCISE.key),
+            )
         assert set(stored) == LLMS
         assert stored["brevia"].judged.all()
 
@@ -166,9 +177,14 @@ class TestStoredScores:
     ) -> None:
         view = View("dailybench", crm="longer")
         before = own_service.leaderboard(view, patience=60).ranking
-        queries = [query.external_id for query in own_service.contest("dailybench").record.queries]
+        queries = [query.external_id for query in own_service.benchmark("dailybench").record.queries]
         with own_service.database.session() as session:
-            texts.set_responses(session, "dailybench", "brevia", dict.fromkeys(queries, "long " * 2000))
+            contents.set_responses(
+                session,
+                benchmarks.find_benchmark(session, "dailybench"),
+                "brevia",
+                dict.fromkeys(queries, "long " * 2000),
+            )
         after = own_service.leaderboard(view, patience=60).ranking
 
         assert len(judged) == 2
@@ -180,17 +196,17 @@ class TestStoredScores:
         crm = registry.get_crm()
         with own_service.database.session() as session:
             key = ScoreKey(crm.name, crm.version, CONCISE.key)
-            assert scores.get_scores(session, "dailybench", key) == {}
+            assert scores.get_scores(session, benchmarks.find_benchmark(session, "dailybench"), key) == {}
 
-        contest = own_service.contest("dailybench")
-        assert own_service.score_matrix(contest, crm, CONCISE) is own_service.score_matrix(
-            contest, crm, CONCISE
+        benchmark = own_service.benchmark("dailybench")
+        assert own_service.score_matrix(benchmark, crm, CONCISE) is own_service.score_matrix(
+            benchmark, crm, CONCISE
         )
 
     def test_another_baseline_gives_another_leaderboard(self, own_service: Service) -> None:
         before = own_service.leaderboard(View("dailybench", criteria=CONCISE)).ranking
         with own_service.database.session() as session:
-            benchmarks.set_baseline(session, "dailybench", "brevia")
+            benchmarks.set_baseline(session, benchmarks.find_benchmark(session, "dailybench"), "brevia")
         after = own_service.leaderboard(View("dailybench", criteria=CONCISE)).ranking
 
         assert "brevia" not in after.llms
@@ -249,7 +265,7 @@ class TestDrillDown:
             assert verdict.prob == pytest.approx(report.prob, abs=1e-4)
 
     def test_a_benchmark_without_texts_has_verdicts_all_the_same(self, service: Service) -> None:
-        query = service.contest("alpaca-eval").record.queries[0].external_id
+        query = service.benchmark("alpaca-eval").record.queries[0].external_id
         report = service.pair_report(View(criteria=CONCISE), "gpt4", query)
 
         assert (report.query_text, report.response, report.baseline_response) == (None, None, None)
@@ -260,7 +276,7 @@ class TestDrillDown:
         view = View(criteria=CONCISE)
         answered = {score.query for score in service.query_scores(view, "llama-2-70b-chat-hf")}
         [unanswered] = {
-            query.external_id for query in service.contest(view.benchmark).record.queries
+            query.external_id for query in service.benchmark(view.benchmark).record.queries
         } - answered
         report = service.pair_report(view, "llama-2-70b-chat-hf", unanswered)
 
@@ -279,9 +295,9 @@ class TestDrillDown:
         view = View("dailybench")
         for llm in ("absent", "atlas"):
             for ask in (service.topic_scores, service.query_scores):
-                with pytest.raises(UnknownLLMError, match=f"'{llm}' is not ranked in DailyBench"):
+                with pytest.raises(LeaderboardError, match=f"'{llm}' is not ranked in DailyBench"):
                     ask(view, llm)
-        with pytest.raises(UnknownQueryError, match="no query 'absent' in DailyBench"):
+        with pytest.raises(LeaderboardError, match="no query 'absent' in DailyBench"):
             service.pair_report(view, "jester", "absent")
 
 
@@ -304,11 +320,80 @@ def test_an_llm_imported_later_is_judged_alone(own_service: Service, monkeypatch
     own_service.judge(view)
     assert len(judge.asked) == 6
     with own_service.database.session() as session:
-        contents.upsert_llms(session, samples.SLUG, [LLMRecord("new", "New")])
-        texts.set_responses(session, samples.SLUG, "new", {"q1": "a new answer that is longest"})
+        benchmark = benchmarks.find_benchmark(session, samples.SLUG)
+        contents.upsert_llms(session, benchmark, [LLMRecord("new", "New")])
+        contents.set_responses(session, benchmark, "new", {"q1": "a new answer that is longest"})
     shown = own_service.leaderboard(view, patience=60)
 
     assert len(judge.asked) == 7
     assert judge.asked[-1].pair.response_a == "a new answer that is longest"
     assert shown.ranking.llms[0] == "new"
     assert shown.ranking.n_queries.tolist() == [1, 3, 3]
+
+
+ODD = CriterionThemes(
+    "<b>odd</b>",
+    2,
+    3,
+    (
+        Theme(
+            "<i>Tone</i>",
+            ("tone",),
+            30,
+            (("warm & kind", 9), ("%{y}", 2)),
+            ("<script>",),
+            (ThemeCluster(("a",), 30),),
+        ),
+        Theme("Code", ("code",), 10, (), (), (ThemeCluster(("b", "c"), 7), ThemeCluster(("d",), 3))),
+    ),
+)
+
+
+def test_a_bar_is_as_long_as_the_share_and_its_parts_are_the_clusters() -> None:
+    figure = theme_chart(ODD, LIGHT)
+    first, second = figure.data
+    assert list(first.x) == [75.0]
+    assert (list(second.base), list(second.x)) == ([0.0, 17.5], [17.5, 7.5])
+    assert list(second.customdata[0]) == ["Code", "b, c", 7]
+    assert figure.layout.xaxis.range[1] >= 75
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]
+
+
+def test_names_are_shown_as_they_stand() -> None:
+    first, second = theme_chart(ODD, DARK).layout.annotations
+    assert first.text == "<b>&lt;i&gt;Tone&lt;/i&gt;</b>  75.0 %  <i>warm &amp; kind, &#37;{y}</i>"
+    assert second.text == "<b>Code</b>  25.0 %"
+    table = themes_table(ODD)
+    assert html.escape("<i>Tone</i>") in table
+    assert "&lt;script&gt;" in table
+    assert "warm &amp; kind" in table
+    assert "<i>" not in table
+
+
+def test_a_line_has_as_many_adjectives_as_a_phone_has_room_for() -> None:
+    shipped = CriterionThemes.load(THEMES_FILE)
+    for theme, line in zip(shipped.themes, theme_chart(shipped, LIGHT).layout.annotations, strict=True):
+        text = line.text.replace("<b>", "").replace("</b>", "").replace("<i>", "").replace("</i>", "")
+        assert len(text) <= 66
+        assert theme.adjectives[0][0] in text
+
+
+def test_the_table_shows_adjectives_examples_and_counts() -> None:
+    table = themes_table(CriterionThemes.load(THEMES_FILE), n_adjectives=2)
+    assert table.count("<tr>") == 13
+    assert table.count(" times") == 24
+    assert "16.3 % · 8,451 criteria" in table
+
+
+def test_themes_of_preference_data_come_after_the_shipped_ones(own_service: Service) -> None:
+    assert list(own_service.criterion_themes()) == [SHIPPED_THEMES]
+    with own_service.database.session() as session:
+        info = PreferenceSetInfo("arena", "Arena", "file", "0" * 64, {}, (StepCount("rows", 0),))
+        preferences.put_preference_set(session, info)
+        llm_answers.put_themes(session, preferences.find_preference_set(session, "arena"), ODD.to_json())
+    found = own_service.criterion_themes()
+    assert (list(found), found["arena"]) == ([SHIPPED_THEMES, "arena"], ODD)
+    with own_service.database.session() as session:
+        llm_answers.put_themes(session, preferences.find_preference_set(session, "arena"), {"format": 99})
+    with pytest.raises(CRMError, match="no themes of criteria"):
+        own_service.criterion_themes()

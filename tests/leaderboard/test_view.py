@@ -6,11 +6,17 @@ from hypothesis import strategies as st
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, normalise
 from crm.errors import CriterionError
-from leaderboard.control import Control
-from leaderboard.errors import UnknownControlError
-from leaderboard.interests import read_interests
-from leaderboard.topic_weight import HEAVIEST, TopicWeight
-from leaderboard.view import View
+from leaderboard.errors import LeaderboardError
+from leaderboard.statistics.style_control import Control
+from leaderboard.view import (
+    HEAVIEST,
+    MAX_INTEREST,
+    MAX_INTERESTS,
+    TopicWeight,
+    View,
+    read_interests,
+    read_topic_weights,
+)
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 wishes = (st.text(max_size=60) | st.text("|avoid important optional", max_size=30)).filter(
@@ -127,5 +133,51 @@ def test_of_a_repeated_parameter_the_last_counts_and_topics_count_once() -> None
 
 
 def test_a_control_that_does_not_exist_is_refused_and_the_known_ones_are_named() -> None:
-    with pytest.raises(UnknownControlError, match="choose one of none, length, style"):
+    with pytest.raises(LeaderboardError, match="choose one of none, length, style"):
         View.from_query({"control": ["width"]})
+
+
+written_names = st.text(min_size=1, max_size=20).filter(str.strip)
+
+
+@given(written_names, st.floats(0, HEAVIEST))
+def test_a_weight_is_read_as_it_was_written(name: str, weight: float) -> None:
+    item = TopicWeight(name, weight)
+
+    assert TopicWeight.parse(str(item)) == item
+
+
+def test_a_weight_is_written_without_needless_digits() -> None:
+    assert str(TopicWeight("Arts & Culture", 2.0)) == "Arts & Culture=2"
+    assert TopicWeight.parse("a=b=0.5") == TopicWeight("a=b", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Poetry", "'Poetry' cannot be read: write NAME=NUMBER"),
+        ("=2", "cannot be read"),
+        ("Poetry=much", "cannot be read"),
+        ("Poetry=nan", "cannot be read"),
+        ("Poetry=-1", "a number from 0 to 100, not -1"),
+        ("Poetry=inf", "a number from 0 to 100, not inf"),
+    ],
+)
+def test_what_is_no_weight_is_refused(text: str, message: str) -> None:
+    with pytest.raises(LeaderboardError, match=message):
+        TopicWeight.parse(text)
+
+
+def test_of_a_name_given_twice_the_last_weight_counts() -> None:
+    assert read_topic_weights(["a=1", "b=2", "a=0"]) == (TopicWeight("a", 0), TopicWeight("b", 2))
+
+
+def test_interests_are_lines_without_blanks_and_repetitions() -> None:
+    assert read_interests([" emails \n\n emails", "short   stories"]) == ("emails", "short stories")
+
+
+def test_too_many_or_too_long_interests_are_refused() -> None:
+    with pytest.raises(LeaderboardError, match=f"{MAX_INTEREST + 1} characters"):
+        read_interests(["x" * (MAX_INTEREST + 1)])
+    with pytest.raises(LeaderboardError, match=f"keep the {MAX_INTERESTS}"):
+        read_interests(map(str, range(MAX_INTERESTS + 1)))

@@ -1,6 +1,5 @@
 """The page that compares views, run without a browser."""
 
-from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
@@ -10,16 +9,9 @@ from crm.criteria import CriteriaSet
 from leaderboard.compare import written
 from leaderboard.view import View
 
-APP = str(Path(__file__).parents[2] / "app.py")
 CROWD = View("dailybench")
 CONCISE = View("dailybench", criteria=CriteriaSet.of(["Concise and direct"]))
 WARM = View("dailybench", criteria=CriteriaSet.of(["Warm and encouraging"]))
-
-
-@pytest.fixture
-def app(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
-    return AppTest.from_file(APP, default_timeout=120)
 
 
 @pytest.fixture
@@ -85,10 +77,10 @@ def test_a_view_can_be_taken_out(page: AppTest) -> None:
 def test_another_measure_can_be_chosen(page: AppTest) -> None:
     page.query_params["compare"] = [written(CROWD), written(CONCISE)]
     page.run()
-    kendall = table(page, "likeness")
+    kendall = table(page, "rank-agreement")
     page.segmented_control(key="measure").set_value("RBO").run()
     assert not page.exception
-    assert table(page, "likeness") != kendall
+    assert table(page, "rank-agreement") != kendall
     assert "0 to 0.79: overlap of the tops" in texts(page)
     assert "one-sided" in texts(page)
 
@@ -123,7 +115,7 @@ def test_scripts_in_criteria_are_shown_as_text(page: AppTest) -> None:
     page.query_params["compare"] = [written(CROWD), written(evil)]
     page.run()
     assert not page.exception
-    assert "<script>" not in table(page, "side-by-side") + table(page, "likeness")
+    assert "<script>" not in table(page, "side-by-side") + table(page, "rank-agreement")
 
 
 def test_the_leaderboard_adds_its_view(app: AppTest) -> None:

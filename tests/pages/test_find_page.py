@@ -10,22 +10,18 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from leaderboard.service import Service
+from leaderboard.user_data.session_benchmark import SessionService
+from leaderboard.user_data.session_data import own_benchmark
 from leaderboard.view import View
-from leaderboard.yours.session_material import own_benchmark
-from leaderboard.yours.session_service import SessionService
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
-from tests.leaderboard.critique.samples import CHAT, KEY, says, write_llms
-from tests.leaderboard.personal.test_source import soup_answers, with_own_llm
-
-APP = str(Path(__file__).parents[2] / "app.py")
+from tests.leaderboard.critique_samples import CHAT, KEY, says, write_llms
+from tests.leaderboard.elicitation.test_session import soup_answers, with_own_llm
 
 
 @pytest.fixture
-def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
-    page = AppTest.from_file(APP, default_timeout=60)
-    page.switch_page("pages/find.py")
-    return page.run()
+def page(app: AppTest) -> AppTest:
+    app.switch_page("pages/find.py")
+    return app.run()
 
 
 def answers(page: AppTest) -> tuple[str, str]:
@@ -175,7 +171,7 @@ def test_questions_are_worded_for_the_topics_and_options_keep_their_places(
     page.run()
     assert len(interviewer.asked[CHAT]) == 1
     take(page, 0)
-    [reply] = page.session_state.course.replies
+    [reply] = page.session_state.elicitation.replies
     assert (reply.option, reply.text) == (0, "Brush 0")
     assert reply.question.options[0] != "Brush 0"
 
@@ -197,7 +193,7 @@ def test_an_interviewer_of_no_use_leaves_the_fixed_words(
     arts(page)
     assert not page.exception
     assert not page.error
-    fixed = page.session_state.course.question
+    fixed = page.session_state.elicitation.question
     assert [text.replace("\\", "") for text in options(page)] == list(fixed.options)
     assert any("In fixed words" in element.value for element in page.caption)
     take(page, 0)
@@ -211,9 +207,9 @@ def test_an_llm_added_in_the_session_starts_anew_and_is_shown(page: AppTest, bun
     page.run()
     assert not page.exception
     assert not page.error
-    course = page.session_state.course
-    assert not course.steps
-    assert len(course.shown.allowed) == len(shared.contest("dailybench").llms) + 2
+    elicitation = page.session_state.elicitation
+    assert not elicitation.steps
+    assert len(elicitation.candidates.allowed) == len(shared.benchmark("dailybench").llms) + 2
     page.button(key="find:second").click().run()
     assert answers(page)
     shared.close()

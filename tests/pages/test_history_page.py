@@ -1,27 +1,24 @@
 """“From my history” on the page “Find my criteria”, run without a browser."""
 
 import json
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from crm.paths import BUNDLED
 from leaderboard.service import Service
-from pages._history import SAMPLE
-from tests.leaderboard.personal.past_choices import concise_choices
+from tests.leaderboard.elicitation.samples import concise_choices
 
-APP = str(Path(__file__).parents[2] / "app.py")
+SAMPLE = BUNDLED.parent / "history-sample.jsonl"
 
 
 @pytest.fixture
-def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
-    page = AppTest.from_file(APP, default_timeout=60)
-    page.query_params["benchmark"] = "dailybench"
-    page.run()
-    page.switch_page("pages/find.py")
-    page.run()
-    return page.segmented_control(key="find_way").set_value("history").run()
+def page(app: AppTest) -> AppTest:
+    app.query_params["benchmark"] = "dailybench"
+    app.run()
+    app.switch_page("pages/find.py")
+    app.run()
+    return app.segmented_control(key="find_way").set_value("history").run()
 
 
 def upload(page: AppTest, content: bytes, file: str) -> AppTest:
@@ -46,7 +43,7 @@ def test_choices_become_a_checklist_that_ranks(page: AppTest, service: Service) 
     page.button(key="find:rank").click().run()
     assert [item.text for item in page.session_state.view.criteria] == lines
     # What the session holds of the upload is what was learnt, and no text of it.
-    assert not any("chosen" in str(value) for value in vars(page.session_state.history_learnt).values())
+    assert not any("chosen" in str(value) for value in page.session_state.history_learnt)
 
 
 def test_another_file_may_be_brought(page: AppTest) -> None:

@@ -1,35 +1,31 @@
 """The page on judges, run without a browser."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from crm import evaluation_report
-from crm.errors import DatasetError
-from crm.evaluation_report import JudgeReport
-from tests.crm.evaluation_samples import report
+from crm.errors import CRMError
+from crm.evaluation import report as evaluation_report
+from crm.evaluation.report import JudgeReport
+from tests.crm.evaluation.samples import report
 
-APP = str(Path(__file__).parents[2] / "app.py")
 WAIT_SECONDS = 60
 
 
 @pytest.fixture
-def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
+def page(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     stored(monkeypatch, [report(), report("smollm2", limit=60), report("old", data="other")])
-    opened = AppTest.from_file(APP, default_timeout=120)
-    opened.switch_page("pages/judges.py")
-    return opened
+    app.switch_page("pages/judges.py")
+    return app
 
 
-def stored(monkeypatch: pytest.MonkeyPatch, reports: Sequence[JudgeReport] | DatasetError) -> None:
+def stored(monkeypatch: pytest.MonkeyPatch, reports: Sequence[JudgeReport] | CRMError) -> None:
     """Let these be the reports that are shipped."""
 
     def found() -> Sequence[JudgeReport]:
-        if isinstance(reports, DatasetError):
+        if isinstance(reports, CRMError):
             raise reports
         return reports
 
@@ -86,7 +82,7 @@ def test_without_evaluations_it_says_how_to_make_one(page: AppTest, monkeypatch:
 def test_a_damaged_evaluation_is_named_and_the_rest_stays(
     page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored(monkeypatch, DatasetError("x.json is no report of a judge: make it anew."))
+    stored(monkeypatch, CRMError("x.json is no report of a judge: make it again."))
     settle(page)
 
     assert "x.json is no report of a judge" in texts(page)

@@ -1,17 +1,12 @@
 """The leaderboard page's logic, run without a browser."""
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-APP = str(Path(__file__).parents[2] / "app.py")
-
 
 @pytest.fixture
-def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
-    return AppTest.from_file(APP, default_timeout=60)
+def page(app: AppTest) -> AppTest:
+    return app
 
 
 def table(page: AppTest) -> str:
@@ -224,7 +219,7 @@ def test_how_sure_it_is_is_only_worked_out_where_it_is_looked_at(page: AppTest) 
     page.query_params["benchmark"] = "dailybench"
     page.query_params["criterion"] = "Concise and direct"
     page.run()
-    assert "how_sure" not in page.session_state
+    assert "robustness" not in page.session_state
     page.session_state["tabs"] = "How sure"
     page.run()
     assert not page.exception

@@ -9,18 +9,13 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
-from tests.leaderboard.critique.samples import CHAT, GOOD, KEY, says, write_llms
-
-PAGE = str(Path(__file__).parents[2] / "pages" / "llm.py")
+from tests.leaderboard.critique_samples import CHAT, GOOD, KEY, says, write_llms
 
 
 @pytest.fixture
-def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
-    # A page link needs the navigation, so the page is opened through the app.
-    page = AppTest.from_file(str(Path(PAGE).parents[1] / "app.py"), default_timeout=60)
-    page.switch_page("pages/llm.py")
-    return page
+def page(app: AppTest) -> AppTest:
+    app.switch_page("pages/llm.py")
+    return app
 
 
 def html(page: AppTest) -> str:

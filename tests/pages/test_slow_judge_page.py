@@ -1,18 +1,17 @@
 """What the pages say of slow and doubtful judges, run without a browser."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from crm.criteria import CriteriaSet
-from crm.errors import EndpointError
-from crm.protocol import Doubt
+from crm.errors import UnavailableError
+from crm.protocol import CriterionWarning
 from crm.registry import get_crm
-from tests.judges import DoubtingCRM, GatedCRM, register, wait_until
+from tests.judges import GatedCRM, WarningCRM, register, wait_until
+from tests.pages.conftest import APP
 
-APP = str(Path(__file__).parents[2] / "app.py")
 PUZZLES = 30 * 7
 
 
@@ -31,7 +30,7 @@ def judge(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The page on thirty queries."""
     monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
-    page = AppTest.from_file(APP, default_timeout=60)
+    page = AppTest.from_file(APP, default_timeout=120)
     page.query_params["benchmark"] = "dailybench"
     page.query_params["topic"] = "Puzzles & Logic"
     page.query_params["criterion"] = "Playful humor"
@@ -105,7 +104,7 @@ def test_stop_and_continue(page: AppTest, judge: GatedCRM) -> None:
 def test_an_error_is_said_and_can_be_tried_again(page: AppTest, judge: GatedCRM) -> None:
     page.run()
     embedded = names(page)
-    judge.failure = EndpointError("The server at <b>*here*</b> is down: start it.")
+    judge.failure = UnavailableError("The server at <b>*here*</b> is down: start it.")
     judge.let(1)
     page.selectbox(key="judge").set_value(judge.name).run()
     assert "The server at <b>*here*</b> is down: start it." in read(page)
@@ -138,7 +137,7 @@ def test_an_llm_is_shown_as_far_as_it_is_judged(page: AppTest, judge: GatedCRM) 
 def test_doubts_are_said_at_the_criteria_in_the_table_and_inside_an_llm(
     page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge = DoubtingCRM()
+    judge = WarningCRM()
     judge.name = "doubting"
     register(monkeypatch, judge)
     page.query_params["crm"] = "doubting"
@@ -162,8 +161,10 @@ def test_a_doubt_stands_at_the_verdict_it_is_about(page: AppTest, monkeypatch: p
         def __init__(self) -> None:
             self.__dict__.update(embedded.__dict__)
 
-        def doubts(self, criteria: CriteriaSet) -> tuple[Doubt, ...]:
-            return tuple(Doubt(item, "It is <b>not</b> seen.") for item in criteria if item.text == "Old")
+        def warnings(self, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:
+            return tuple(
+                CriterionWarning(item, "It is <b>not</b> seen.") for item in criteria if item.text == "Old"
+            )
 
     register(monkeypatch, Doubting())
     page.query_params["criterion"] = ["Playful humor", "Old"]

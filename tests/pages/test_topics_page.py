@@ -13,10 +13,10 @@ from db import Database
 from db.repositories import pools
 from leaderboard.topics.actions import DropQueries, Rename
 from leaderboard.topics.curation import Curation
-from leaderboard.yours import admin as admin_gate
+from leaderboard.user_data import admin as admin_gate
 from tests.leaderboard.topics.samples import POOL, TEXTS, ids, store
+from tests.pages.conftest import APP
 
-APP = str(Path(__file__).parents[2] / "app.py")
 TOKEN = "a token that nobody guesses"
 
 
@@ -46,7 +46,7 @@ def curation(database: Database) -> Curation:
 
 def opened(**parameters: str) -> AppTest:
     """The page, opened by a link with these parameters."""
-    page = AppTest.from_file(APP, default_timeout=60)
+    page = AppTest.from_file(APP, default_timeout=120)
     page.switch_page("pages/topics.py")
     for name, value in parameters.items():
         page.query_params[name] = value

@@ -12,10 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from db import Database
 from leaderboard.service import Service
-from leaderboard.yours.profile import Profile
-from leaderboard.yours.profile_store import ProfileStore
+from leaderboard.user_data.profiles import Profile, ProfileStore
+from tests.pages.conftest import APP
 
-APP = str(Path(__file__).parents[2] / "app.py")
 SOUPS = b"""query,llm,response
 Which soup?,alpha,Tomato soup.
 Which soup?,=beta(),"Onion soup, hot and brown, with bread."
@@ -28,7 +27,7 @@ Which bread?,=beta(),<img src=x onerror=alert(1)>
 def page(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
     st.cache_resource.clear()
-    opened = AppTest.from_file(APP, default_timeout=60)
+    opened = AppTest.from_file(APP, default_timeout=120)
     opened.query_params["benchmark"] = "dailybench"
     opened.run()
     opened.switch_page("pages/yours.py")
@@ -56,7 +55,7 @@ def leaderboard(page: AppTest) -> AppTest:
 
 
 def answers(service: Service) -> bytes:
-    record, texts = service.contest("dailybench").record, service.query_texts("dailybench")
+    record, texts = service.benchmark("dailybench").record, service.query_texts("dailybench")
     rows = [{"id": record.queries[0].external_id, "response": "Yes."}, {"query": texts[1], "response": "No."}]
     return json.dumps(rows).encode()
 
@@ -74,7 +73,7 @@ def test_an_uploaded_llm_is_ranked_in_this_session_until_it_is_removed(
     assert "brevia (extremely concise)" in shown
     assert "only this session has the responses" in shown
 
-    # A link in the table would load the page anew, and the upload would be gone.
+    # A link in the table would load the page again, and the upload would be gone.
     assert "href" not in shown
     page.selectbox(key="look_inside").set_value("mine").run()
     assert not page.exception
@@ -87,14 +86,14 @@ def test_an_uploaded_llm_is_ranked_in_this_session_until_it_is_removed(
 
 def test_another_session_does_not_see_it(page: AppTest, service: Service) -> None:
     upload(page, answers(service), "mine.json", Name="mine")
-    other = AppTest.from_file(APP, default_timeout=60)
+    other = AppTest.from_file(APP, default_timeout=120)
     other.query_params["benchmark"] = "dailybench"
     assert "mine" not in table(other.run())
     assert "href" in table(other)
 
 
 def test_own_queries_become_a_benchmark_with_harmless_names(page: AppTest) -> None:
-    page.radio(key="material_kind").set_value("Queries of my own").run()
+    page.radio(key="uploads_kind").set_value("Queries of my own").run()
     upload(page, SOUPS, "soups.csv", Title="My <b>soups</b>")
     assert not page.exception
 
@@ -124,7 +123,7 @@ def test_what_is_refused_says_why_as_plain_text(
     upload(page, content, file, Name="mine")
     assert message in page.error[0].value.replace("\\", "")
     assert "](http" not in page.error[0].value
-    assert "material" not in page.session_state
+    assert "uploads" not in page.session_state
 
 
 @pytest.fixture
@@ -139,7 +138,7 @@ def own_page(filled_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def opened(name: str, value: str) -> AppTest:
     """A new session that came by such a link."""
-    page = AppTest.from_file(APP, default_timeout=60)
+    page = AppTest.from_file(APP, default_timeout=120)
     page.query_params["benchmark"] = "dailybench"
     page.query_params[name] = value
     return page.run()
@@ -218,7 +217,7 @@ def test_a_file_that_is_no_profile_says_so(own_page: AppTest) -> None:
 
 
 def test_a_sessions_benchmark_does_not_go_into_a_profile(own_page: AppTest) -> None:
-    own_page.radio(key="material_kind").set_value("Queries of my own").run()
+    own_page.radio(key="uploads_kind").set_value("Queries of my own").run()
     upload(own_page, SOUPS, "soups.csv", Title="Soups")
     own = next(slug for slug in leaderboard(own_page).selectbox(key="benchmark").options if "Soups" in slug)
     own_page.selectbox(key="benchmark").select(own).run()

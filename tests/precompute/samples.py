@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from crm.relevance import RELEVANCE
-from crm.representation import MISSING, NAME, Representation, text_digest
-from crm.style import SHEETS
-from db import BenchmarkInfo, LLMRecord
+from crm.embedded.representation import MISSING, NAME, RELEVANCE, Representation, text_digest
+from crm.embedded.style import style_sheet
+from db.records import BenchmarkInfo, LLMRecord
 from precompute.importers import ImportedBenchmark, ImportedQuery
 
 WORDING = 2
-NAMES = SHEETS[-1].names
+NAMES = style_sheet().names
 DAILYBENCH = {
     "1-1": ("Kitchen", "Soup", "How do I make soup hot?"),
     "1-2": ("Kitchen", "Soup", "My soup is too salty, save my soup."),
@@ -52,7 +51,7 @@ def fitted() -> dict[str, Any]:
     """The fields of a representation that changes nothing."""
     return {
         "name": NAME,
-        "sheet": SHEETS[-1],
+        "sheet": style_sheet(),
         "state_mean": np.zeros(384, dtype=np.float32),
         "projection": np.zeros((384, WORDING), dtype=np.float32),
         "tones": (),

@@ -14,13 +14,15 @@ import numpy as np
 
 from crm import registry
 from crm.criteria import CriteriaSet
-from crm.protocol import Contest, Question, ScoreBlock, Verdict
+from crm.protocol import JudgedBenchmark, Question, ScoreBlock, Verdict
 from crm.scoring import score_texts
-from db import BenchmarkInfo, Database, LLMRecord, QuerySource, ScoreKey, WinRateRecord, text_sha256
-from db.repositories import benchmarks, contents, representations, scores, texts, win_rates
-from leaderboard.judging import changing_line, filling
+from db import Database
+from db.records import BenchmarkInfo, LLMRecord, QuerySource, ScoreKey, WinRateRecord
+from db.repositories import benchmarks, contents, representations, scores
+from db.serialization import text_sha256
+from leaderboard.scoring_jobs import progress, task
 from precompute import __main__ as command_line
-from precompute import database as precompute_database
+from precompute.commands import options as precompute_database
 
 SLUG = "mine"
 LLMS = ("base", "alpha", "beta", "gamma")
@@ -39,15 +41,15 @@ def store(database: Database) -> None:
         for n in range(N_QUERIES)
     ]
     with database.session() as session:
-        benchmarks.upsert_benchmark(session, BenchmarkInfo(SLUG, "Mine"))
-        contents.upsert_queries(session, SLUG, queries)
-        contents.upsert_llms(session, SLUG, [LLMRecord(llm, llm) for llm in LLMS])
-        benchmarks.set_baseline(session, SLUG, LLMS[0])
+        benchmark = benchmarks.upsert_benchmark(session, BenchmarkInfo(SLUG, "Mine"))
+        contents.upsert_queries(session, benchmark, queries)
+        contents.upsert_llms(session, benchmark, [LLMRecord(llm, llm) for llm in LLMS])
+        benchmarks.set_baseline(session, benchmark, LLMS[0])
         for llm in LLMS:
             answers = {query.external_id: f"{llm} on {query.external_id}" for query in queries}
-            texts.set_responses(session, SLUG, llm, answers)
+            contents.set_responses(session, benchmark, llm, answers)
             digest = np.array([zlib.crc32(text.encode()) for text in answers.values()], dtype=np.uint64)
-            representations.put_representation(session, SLUG, llm, REPRESENTATION, {"digest": digest})
+            representations.put_representation(session, benchmark, llm, REPRESENTATION, {"digest": digest})
 
 
 def write_list(folder: Path) -> Path:
@@ -61,19 +63,22 @@ def stored(database: Database) -> dict[str, object]:
     """Everything that scoring stored, by judge and criteria set."""
     with database.session() as session:
         found: dict[str, object] = {}
-        for item in scores.list_scores(session, SLUG):
-            rows = scores.get_scores(session, SLUG, item.key)
+        benchmark = benchmarks.find_benchmark(session, SLUG)
+        for item in scores.list_scores(session, benchmark):
+            rows = scores.get_scores(session, benchmark, item.key)
             found[str(item.key)] = (
                 item.criteria,
                 {llm: (row.prob.tobytes(), row.judged.tobytes()) for llm, row in rows.items()},
-                win_rates.get_win_rates(session, SLUG, item.key),
+                scores.get_win_rates(session, benchmark, item.key),
             )
         return found
 
 
 def rates_of(database: Database, judge: str, criteria: CriteriaSet) -> tuple[WinRateRecord, ...]:
     with database.session() as session:
-        return win_rates.get_win_rates(session, SLUG, ScoreKey(judge, "1", criteria.key))
+        return scores.get_win_rates(
+            session, benchmarks.find_benchmark(session, SLUG), ScoreKey(judge, "1", criteria.key)
+        )
 
 
 def _leave_trace(text: str) -> None:
@@ -99,8 +104,8 @@ class TextJudge:
             verdicts.append(Verdict(zlib.crc32(asked.encode()) % 1001 / 1000, ()))
         return verdicts
 
-    def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
-        return score_texts(self, criteria, contest, batch=8)
+    def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
+        return score_texts(self, criteria, benchmark, batch=8)
 
 
 class ArrayJudge(TextJudge):
@@ -109,10 +114,10 @@ class ArrayJudge(TextJudge):
     name = "array"
     representation: str | None = REPRESENTATION
 
-    def score(self, criteria: CriteriaSet, contest: Contest) -> Iterator[ScoreBlock]:
+    def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
         time.sleep(0.1)
         _leave_trace(f"{self.name} {criteria.key[:8]}\n")
-        digest = contest.representation(REPRESENTATION)["digest"].astype(np.int64)
+        digest = benchmark.representation(REPRESENTATION)["digest"].astype(np.int64)
         prob = (digest[:-1] + 7 * digest[-1] + int(criteria.key[:8], 16)) % 1001 / 1000
         rows, columns = (np.arange(size) for size in prob.shape)
         yield ScoreBlock(rows, columns, prob.astype(np.float32))
@@ -121,9 +126,9 @@ class ArrayJudge(TextJudge):
 def install(patch: Callable[[object, str, object], object], bundled: Path) -> None:
     """Let the judges be had by name, without bundled benchmarks, and stored often."""
     patch(precompute_database, "BUNDLED", bundled)
-    patch(changing_line, "_LOG_SECONDS", 1e9)
-    patch(filling, "_STORE_SECONDS", 0.05)
-    patch(filling, "_STORING_SHARE", 1.0)
+    patch(progress, "_LOG_SECONDS", 1e9)
+    patch(task, "_STORE_SECONDS", 0.05)
+    patch(task, "_STORING_SHARE", 1.0)
     made = {judge.name: judge for judge in (TextJudge(), ArrayJudge())}
     patch(registry, "_BUILT_IN", {name: lambda judge=judge: judge for name, judge in made.items()})
 

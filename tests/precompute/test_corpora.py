@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from crm.representation import Representation
+from crm.embedded.representation import Representation
 from db import Database
-from db.repositories.benchmarks import get_benchmark
+from db.repositories.benchmarks import find_benchmark, get_benchmark
 from precompute.importers import read_alpaca_eval, read_arena_hard, read_dailybench
 from precompute.load import import_benchmark
 from tests.precompute import samples
@@ -98,5 +98,5 @@ def test_alpaca_eval_is_imported_with_the_real_encoder(database: Database, few: 
     second = import_benchmark(database, read, fitted=fitted)
     assert (second.n_imported, second.embedded.computed) == (0, 0)
     with database.session() as session:
-        record = get_benchmark(session, "alpaca-eval")
+        record = get_benchmark(session, find_benchmark(session, "alpaca-eval"))
     assert (len(record.queries), record.baseline, record.has_texts) == (N_QUERIES, LLMS[0], True)

@@ -4,14 +4,14 @@ import io
 import numpy as np
 import pytest
 
-from crm.representation import MISSING, NAME, Representation, text_digest
+from crm.embedded.representation import MISSING, NAME, Representation, text_digest
 from db import Database
-from db.repositories import representations, scores, texts
-from db.repositories.benchmarks import get_benchmark
+from db.repositories import contents, representations, scores
+from db.repositories.benchmarks import find_benchmark, get_benchmark
 from precompute.embed import EmbedSummary, embed_benchmark
 from precompute.importers import ImportedQuery
 from precompute.load import import_benchmark
-from precompute.topics import QUERY_REPRESENTATION
+from precompute.topics.assignment import QUERY_REPRESENTATION
 from tests.db import samples as db_samples
 from tests.precompute import samples
 
@@ -30,14 +30,16 @@ def filled(
 
 def stored(database: Database, llm: str) -> dict[str, np.ndarray]:
     with database.session() as session:
-        arrays = representations.get_representation(session, "tiny", llm, NAME)
+        arrays = representations.get_representation(session, find_benchmark(session, "tiny"), llm, NAME)
     assert arrays is not None
     return arrays
 
 
 def query_ids(database: Database) -> list[str]:
     with database.session() as session:
-        return [query.external_id for query in get_benchmark(session, "tiny").queries]
+        return [
+            query.external_id for query in get_benchmark(session, find_benchmark(session, "tiny")).queries
+        ]
 
 
 def test_every_response_has_its_row_and_a_missing_one_none(
@@ -57,7 +59,9 @@ def test_every_response_has_its_row_and_a_missing_one_none(
 
 def test_queries_are_embedded_in_half_precision(filled: Database, embed: samples.WordEmbedding) -> None:
     with filled.session() as session:
-        arrays = representations.get_query_representation(session, "tiny", QUERY_REPRESENTATION)
+        arrays = representations.get_query_representation(
+            session, find_benchmark(session, "tiny"), QUERY_REPRESENTATION
+        )
     assert arrays is not None
     assert arrays["embedding"].dtype == np.float16
     np.testing.assert_allclose(arrays["embedding"], embed(["soup or bread?", "which roses?"]), atol=1e-3)
@@ -80,10 +84,13 @@ def test_equal_arrays_that_were_packed_otherwise_stay_as_they_are(
     packed = io.BytesIO()
     np.savez(packed, **stored(filled, "base"))
     with filled.session() as session:
-        representations.put_payload(session, "tiny", "base", NAME, packed.getvalue())
+        representations.put_payload(session, find_benchmark(session, "tiny"), "base", NAME, packed.getvalue())
     embed_benchmark(filled, "tiny", fitted, embed)
     with filled.session() as session:
-        assert representations.payloads_by_llm(session, "tiny", NAME)["base"] == packed.getvalue()
+        assert (
+            representations.payloads_by_llm(session, find_benchmark(session, "tiny"), NAME)["base"]
+            == packed.getvalue()
+        )
 
 
 def test_only_changed_and_new_responses_are_computed(
@@ -92,8 +99,9 @@ def test_only_changed_and_new_responses_are_computed(
     before = stored(filled, "base")
     second = query_ids(filled)[1]
     with filled.session() as session:
-        texts.set_responses(session, "tiny", "base", {second: "base, changed"})
-        texts.set_responses(session, "tiny", "other", {second: "other, late"})
+        benchmark = find_benchmark(session, "tiny")
+        contents.set_responses(session, benchmark, "base", {second: "base, changed"})
+        contents.set_responses(session, benchmark, "other", {second: "other, late"})
     assert embed_benchmark(filled, "tiny", fitted, embed) == EmbedSummary(2, 2)
     assert fitted.encoded == ["base, changed", "other, late"]
     np.testing.assert_array_equal(stored(filled, "base")["features"][0], before["features"][0])
@@ -113,7 +121,13 @@ def test_changed_responses_void_the_stored_scores(
     filled: Database, fitted: samples.RecordingRepresentation, embed: samples.WordEmbedding
 ) -> None:
     with filled.session() as session:
-        scores.put_scores(session, "tiny", db_samples.KEY, [], {"other": db_samples.score_row(1, 1)})
+        scores.put_scores(
+            session,
+            find_benchmark(session, "tiny"),
+            db_samples.KEY,
+            [],
+            {"other": db_samples.score_row(1, 1)},
+        )
     embed_benchmark(filled, "tiny", fitted, embed)
     with filled.session() as session:
         assert db_samples.has_scores(session)
@@ -150,11 +164,13 @@ def test_responses_imported_while_others_are_computed_are_computed_too(
         def encode(self, texts_, queries, progress=None):
             if not self.encoded:
                 with filled.session() as session:
-                    texts.set_responses(session, "tiny", "base", {second: "overtaking"})
+                    contents.set_responses(
+                        session, find_benchmark(session, "tiny"), "base", {second: "overtaking"}
+                    )
             return super().encode(texts_, queries, progress)
 
     with filled.session() as session:
-        texts.set_responses(session, "tiny", "base", {first: "changed"})
+        contents.set_responses(session, find_benchmark(session, "tiny"), "base", {first: "changed"})
     overtaken = Overtaken(**samples.fitted())
     assert embed_benchmark(filled, "tiny", overtaken, embed) == EmbedSummary(2, 1)
     assert stored(filled, "base")["digest"].tolist() == [text_digest("changed"), text_digest("overtaking")]

@@ -4,14 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from db import Database, LLMRecord, bundle_digest, read_bundle, text_sha256, write_bundle
-from db.repositories import scores, texts
-from db.repositories.benchmarks import get_benchmark
+from db import Database
+from db.bundle import bundle_digest, read_bundle, write_bundle
+from db.records import LLMRecord, QueryRecord
+from db.repositories import contents, scores
+from db.repositories.benchmarks import find_benchmark, get_benchmark
 from db.repositories.bundles import export_bundle, fill_from_bundle
+from db.serialization import text_sha256
 from precompute.embed import EmbedSummary
-from precompute.errors import SlugError, UnknownLLMError
+from precompute.errors import PrecomputeError
 from precompute.importers import ImportedBenchmark, ImportedQuery
 from precompute.load import ImportSummary, check_slug, import_benchmark
+from precompute.topics.assignment import derived_id, external_ids
 from tests.db import samples as db_samples
 from tests.precompute import samples
 
@@ -30,12 +34,13 @@ def test_an_import_is_ready_to_rank(database: Database, fitted: Fitted, embed: E
         "tiny", 2, 2, 4, 0, "base", EmbedSummary(4, 0), ()
     )
     with database.session() as session:
-        record = get_benchmark(session, "tiny")
+        benchmark = find_benchmark(session, "tiny")
+        record = get_benchmark(session, benchmark)
         assert (record.baseline, record.info.title, record.has_texts) == ("base", "Tiny", True)
         assert [query.external_id for query in record.queries] == [
             text_sha256(text)[:16] for text in ("soup or bread?", "which roses?")
         ]
-        assert texts.response_texts(session, "tiny", "other") == ["other 0", "other 1"]
+        assert contents.response_texts(session, benchmark, "other") == ["other 0", "other 1"]
 
 
 def test_queries_without_topic_take_the_nearest_of_dailybench(
@@ -46,7 +51,7 @@ def test_queries_without_topic_take_the_nearest_of_dailybench(
     tiny = samples.imported(queries=[ImportedQuery("prune roses"), ImportedQuery("hot soup")])
     import_benchmark(database, tiny, fitted=fitted, embed=embed)
     with database.session() as session:
-        record = get_benchmark(session, "tiny")
+        record = get_benchmark(session, find_benchmark(session, "tiny"))
     assert [(query.category, query.topic) for query in record.queries] == [
         ("Garden", "Roses"),
         ("Kitchen", "Soup"),
@@ -60,7 +65,7 @@ def test_a_second_run_changes_nothing(database: Database, fitted: Fitted, embed:
     import_benchmark(database, samples.imported(), fitted=fitted, embed=embed)
     before = rows(database)
     with database.session() as session:
-        updated_at = get_benchmark(session, "tiny").updated_at
+        updated_at = get_benchmark(session, find_benchmark(session, "tiny")).updated_at
     fitted.encoded.clear()
     embed.embedded.clear()
     summary = import_benchmark(database, samples.imported(), fitted=fitted, embed=embed)
@@ -68,7 +73,7 @@ def test_a_second_run_changes_nothing(database: Database, fitted: Fitted, embed:
     assert rows(database) == before
     assert (fitted.encoded, embed.embedded) == ([], [])
     with database.session() as session:
-        assert get_benchmark(session, "tiny").updated_at == updated_at
+        assert get_benchmark(session, find_benchmark(session, "tiny")).updated_at == updated_at
 
 
 def test_an_llm_that_is_added_later_is_all_that_is_computed(
@@ -81,7 +86,7 @@ def test_an_llm_that_is_added_later_is_all_that_is_computed(
     assert fitted.encoded == ["late 0", "late 1"]
     assert (summary.baseline, summary.embedded) == ("base", EmbedSummary(2, 4))
     with database.session() as session:
-        record = get_benchmark(session, "tiny")
+        record = get_benchmark(session, find_benchmark(session, "tiny"))
     assert [llm.name for llm in record.llms] == ["base", "other", "late"]
     assert record.baseline == "base"
 
@@ -89,7 +94,7 @@ def test_an_llm_that_is_added_later_is_all_that_is_computed(
 def bundle_without_texts(database: Database, path: Path) -> None:
     """Writes the database's benchmark without texts, with titles that an import must not lose."""
     with database.session() as session:
-        bundle = export_bundle(session, "tiny", with_texts=False)
+        bundle = export_bundle(session, find_benchmark(session, "tiny"), with_texts=False)
     titled = tuple(LLMRecord(llm.name, f"The {llm.name}", "a note") for llm in bundle.llms)
     write_bundle(path, dataclasses.replace(bundle, llms=titled))
 
@@ -116,8 +121,9 @@ def test_texts_imported_onto_a_bundle_without_them_cost_nothing(
     bundle_without_texts(database, tmp_path / "tiny.usl.zip")
     fresh = fresh_database(tmp_path / "fresh.sqlite3", tmp_path / "tiny.usl.zip")
     with fresh.session() as session:
-        scores.put_scores(session, "tiny", db_samples.KEY, [], {"other": db_samples.score_row(1, 1)})
-        before = get_benchmark(session, "tiny")
+        benchmark = find_benchmark(session, "tiny")
+        scores.put_scores(session, benchmark, db_samples.KEY, [], {"other": db_samples.score_row(1, 1)})
+        before = get_benchmark(session, benchmark)
     arrays = {name: rows(fresh)[name] for name in ("representation", "query_representation", "topic")}
     fitted.encoded.clear()
     embed.embedded.clear()
@@ -132,11 +138,12 @@ def test_texts_imported_onto_a_bundle_without_them_cost_nothing(
     assert (fitted.encoded, embed.embedded) == ([], [])
     assert {name: rows(fresh)[name] for name in arrays} == arrays
     with fresh.session() as session:
-        after = get_benchmark(session, "tiny")
+        benchmark = find_benchmark(session, "tiny")
+        after = get_benchmark(session, benchmark)
         assert (before.has_texts, after.has_texts) == (False, True)
         assert (after.llms, after.categories) == (before.llms, before.categories)
-        assert texts.query_texts(session, "tiny") == ["soup or bread?", "which roses?"]
-        assert texts.response_texts(session, "tiny", "other") == [None, "other 1"]
+        assert contents.query_texts(session, benchmark) == ["soup or bread?", "which roses?"]
+        assert contents.response_texts(session, benchmark, "other") == [None, "other 1"]
         assert db_samples.has_scores(session)
     fresh.close()
 
@@ -160,14 +167,14 @@ def test_a_benchmark_survives_the_bundle(
 ) -> None:
     import_benchmark(database, placed(), fitted=fitted, embed=embed)
     with database.session() as session:
-        exported = export_bundle(session, "tiny", with_texts=True)
+        exported = export_bundle(session, find_benchmark(session, "tiny"), with_texts=True)
     write_bundle(tmp_path / "tiny.usl.zip", exported)
     fresh = fresh_database(tmp_path / "fresh.sqlite3", tmp_path / "tiny.usl.zip")
     with fresh.session() as session:
-        assert export_bundle(session, "tiny", with_texts=True) == exported
+        assert export_bundle(session, find_benchmark(session, "tiny"), with_texts=True) == exported
     import_benchmark(fresh, placed(), fitted=fitted, embed=embed)
     with fresh.session() as session:
-        assert export_bundle(session, "tiny", with_texts=True) == exported
+        assert export_bundle(session, find_benchmark(session, "tiny"), with_texts=True) == exported
     fresh.close()
 
 
@@ -181,7 +188,7 @@ def test_a_query_that_moves_leaves_no_empty_topic(database: Database, fitted: Fi
         database, dataclasses.replace(placed(), queries=tuple(moved)), fitted=fitted, embed=embed
     )
     with database.session() as session:
-        record = get_benchmark(session, "tiny")
+        record = get_benchmark(session, find_benchmark(session, "tiny"))
     assert [(query.category, query.topic) for query in record.queries] == [
         ("Garden", "All"),
         ("Garden", "Roses"),
@@ -194,7 +201,7 @@ def test_title_and_baseline_change_only_when_asked(database: Database, fitted: F
     import_benchmark(database, samples.imported(), baseline="other", fitted=fitted, embed=embed)
     summary = import_benchmark(database, samples.imported(), fitted=fitted, embed=embed)
     with database.session() as session:
-        record = get_benchmark(session, "tiny")
+        record = get_benchmark(session, find_benchmark(session, "tiny"))
     assert (record.info.title, record.baseline, summary.baseline) == ("Mine", "other", "other")
 
 
@@ -207,7 +214,7 @@ def test_a_default_baseline_says_why(database: Database, fitted: Fitted, embed: 
 
 def test_an_unknown_baseline_writes_nothing(database: Database, fitted: Fitted, embed: Embed) -> None:
     before = rows(database)
-    with pytest.raises(UnknownLLMError, match=r"'othr'.*did you mean 'other'"):
+    with pytest.raises(PrecomputeError, match=r"'othr'.*did you mean 'other'"):
         import_benchmark(database, samples.imported(), baseline="othr", fitted=fitted, embed=embed)
     assert rows(database) == before
 
@@ -243,5 +250,33 @@ def test_two_imports_at_once_make_no_duplicates(database: Database, fitted: Fitt
 
 @pytest.mark.parametrize("slug", ["", "Upper", "a/b", "-a", "a b", "ä"])
 def test_a_slug_must_fit_into_a_link(slug: str) -> None:
-    with pytest.raises(SlugError, match="is no slug"):
+    with pytest.raises(PrecomputeError, match="is no slug"):
         check_slug(slug)
+
+
+def stored(external_id: str, text: str) -> QueryRecord:
+    return QueryRecord(external_id, "c", "t", text_sha256(text), has_text=False)
+
+
+def test_a_query_without_id_gets_one_from_its_text() -> None:
+    assert external_ids([ImportedQuery("soup?")], []) == [text_sha256("soup?")[:16]]
+
+
+def test_a_query_keeps_its_own_id() -> None:
+    assert external_ids([ImportedQuery("soup?", "7")], [stored("8", "roses?")]) == ["7"]
+    assert external_ids([ImportedQuery("soup?", "7")], [stored("7", "roses?"), stored("8", "soup?")]) == ["7"]
+
+
+def test_a_stored_query_of_the_same_text_is_the_same_query() -> None:
+    assert external_ids([ImportedQuery("soup?")], [stored("8", "soup?")]) == ["8"]
+    assert external_ids([ImportedQuery("soup?", "7")], [stored("8", "soup?")]) == ["8"]
+
+
+def test_two_queries_of_one_text_stay_two() -> None:
+    twins = [ImportedQuery("soup?", "7"), ImportedQuery("soup?", "8"), ImportedQuery("soup?", "9")]
+    assert external_ids(twins, []) == ["7", "8", "9"]
+    assert external_ids(twins, [stored("a", "soup?"), stored("8", "soup?")]) == ["a", "8", "9"]
+    derived = derived_id(text_sha256("soup?"))
+    assert external_ids([ImportedQuery("soup?")], [stored(derived, "soup?"), stored("a", "soup?")]) == [
+        derived
+    ]

@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from db import Database, PoolNotFoundError
-from db.repositories.pools import get_pool, pool_queries
-from precompute.errors import ImportFileError, NoQueriesError, NoSourcesError, SlugError
-from precompute.hub import ParquetFiles
+from db import Database
+from db.errors import NotFoundError
+from db.repositories.pools import find_pool, get_pool, pool_queries
+from precompute.errors import PrecomputeError
 from precompute.importers import PreferenceFilter
 from precompute.load import import_benchmark
 from precompute.pool import gather
-from precompute.preferences import import_preferences
+from precompute.preferences import ParquetFiles, import_preferences
 from tests.precompute import samples
 from tests.precompute.arena_samples import sample_rows, write_samples
 
@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
 
 def texts(database: Database, slug: str = "mine") -> list[tuple[str, str]]:
     with database.session() as session:
-        return [(query.text, query.origin) for query in pool_queries(session, slug)]
+        return [(query.text, query.origin) for query in pool_queries(session, find_pool(session, slug))]
 
 
 def test_every_text_is_kept_once_with_where_it_comes_from(database: Database, file: Path) -> None:
@@ -32,7 +32,7 @@ def test_every_text_is_kept_once_with_where_it_comes_from(database: Database, fi
     assert (summary.n_read, summary.n_added, summary.n_queries) == ({str(file): 3}, 2, 2)
     assert texts(database) == [("soup?", "mine.jsonl:a"), ("roses?", "mine.jsonl:b")]
     with database.session() as session:
-        assert get_pool(session, "mine").title == "My queries"
+        assert get_pool(session, find_pool(session, "mine")).title == "My queries"
 
 
 def test_more_is_added_behind_what_is_there(database: Database, file: Path, tmp_path: Path) -> None:
@@ -67,19 +67,19 @@ def test_nothing_is_kept_where_one_source_cannot_be_read(
     database: Database, file: Path, tmp_path: Path
 ) -> None:
     broken = samples.write_json_lines(tmp_path / "broken.jsonl", [{"query": "bread?"}, {"query": 3}])
-    with pytest.raises(ImportFileError, match="row 2"):
+    with pytest.raises(PrecomputeError, match="row 2"):
         gather(database, "mine", files=[file, broken])
-    with pytest.raises(PoolNotFoundError):
+    with pytest.raises(NotFoundError, match="no query pool 'mine'"):
         texts(database)
 
 
 def test_sources_without_queries_are_told(database: Database, tmp_path: Path) -> None:
     empty = samples.write_json_lines(tmp_path / "empty.jsonl", [{"query": " "}])
-    with pytest.raises(NoQueriesError, match=r"empty\.jsonl"):
+    with pytest.raises(PrecomputeError, match=r"empty\.jsonl"):
         gather(database, "mine", files=[empty])
-    with pytest.raises(NoSourcesError, match="--benchmark"):
+    with pytest.raises(PrecomputeError, match="--benchmark"):
         gather(database, "mine")
-    with pytest.raises(SlugError):
+    with pytest.raises(PrecomputeError, match="is no slug"):
         gather(database, "not a slug", files=[empty])
-    with pytest.raises(PoolNotFoundError):
+    with pytest.raises(NotFoundError, match="no query pool 'mine'"):
         texts(database)

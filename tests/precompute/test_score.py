@@ -8,21 +8,22 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from crm.criteria import CriteriaSet
-from crm.criteria_lists import popular_criteria
-from crm.embedded import embedded_crm
+from crm.criteria import CriteriaSet, popular_criteria
+from crm.embedded.model import embedded_crm
 from crm.registry import get_crm
-from db import BenchmarkNotFoundError, JobRunningError, LLMRecord, ScoreKey, WinRateRecord
-from db.lock import job_locks
-from db.repositories import contents, scores, texts, win_rates
+from db.database import job_locks
+from db.errors import DatabaseError, NotFoundError
+from db.records import LLMRecord, ScoreKey, WinRateRecord
+from db.repositories import contents, scores
+from db.repositories.benchmarks import find_benchmark
 from leaderboard.__main__ import main as leaderboard_main
-from leaderboard.errors import UnknownTopicError
+from leaderboard.errors import LeaderboardError
 from leaderboard.service import Service
 from leaderboard.statistics.ranking import Ranking
 from leaderboard.view import View
 from precompute.__main__ import main
+from precompute.progress import ScoringProgress
 from precompute.score import ScoreSummary, score_benchmark
-from precompute.score_progress import ScoringProgress
 from tests.conftest import Run
 from tests.judges import SlowCRM, register
 
@@ -46,7 +47,9 @@ def stored_win_rates(
     service: Service, judge: str, version: str, criteria: CriteriaSet
 ) -> tuple[WinRateRecord, ...]:
     with service.database.session() as session:
-        return win_rates.get_win_rates(session, "dailybench", ScoreKey(judge, version, criteria.key))
+        return scores.get_win_rates(
+            session, find_benchmark(session, "dailybench"), ScoreKey(judge, version, criteria.key)
+        )
 
 
 def shown(ranking: Ranking) -> dict[str, tuple[float, float, float, int]]:
@@ -57,12 +60,12 @@ def shown(ranking: Ranking) -> dict[str, tuple[float, float, float, int]]:
 
 def test_the_page_then_has_it_at_once(own_service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     judge, told = SlowCRM(), list[ScoringProgress]()
-    summary = scored(own_service, judge, tell=told.append)
+    summary = scored(own_service, judge, on_progress=told.append)
     assert (summary.judged, summary.stored) == (N_PAIRS, 0)
     assert summary.pairs_per_second > 0
     assert [progress.pairs_done for progress in told[:3]] == [0, 7, 21]
     register(monkeypatch, judge)
-    board = own_service.leaderboard(View("dailybench", criteria=CONCISE, crm="slow"), watcher=None)
+    board = own_service.leaderboard(View("dailybench", criteria=CONCISE, crm="slow"), subscriber=None)
 
     assert board.n_judged == 522
     assert len(judge.asked) == N_PAIRS
@@ -82,7 +85,7 @@ def test_it_goes_on_where_it_was(own_service: Service) -> None:
 
 def test_several_lists_are_one_job(own_service: Service) -> None:
     told = list[ScoringProgress]()
-    summary = scored(own_service, SlowCRM(), CONCISE, WARM, CONCISE, tell=told.append)
+    summary = scored(own_service, SlowCRM(), CONCISE, WARM, CONCISE, on_progress=told.append)
     assert (summary.judged, summary.sets_stored, summary.sets_complete) == (2 * N_PAIRS, 2, 2)
     assert {progress.pairs_all for progress in told} == {2 * N_PAIRS}
     assert [progress.pairs_done for progress in told] == sorted(progress.pairs_done for progress in told)
@@ -97,8 +100,8 @@ def test_the_win_rates_are_those_of_the_page(own_service: Service, judge: str) -
     crm = get_crm(judge)
     score_benchmark(own_service.database, "dailybench", [crm], [CONCISE])
     stored = stored_win_rates(own_service, judge, crm.version, CONCISE)
-    contest = own_service.contest("dailybench")
-    assert list(dict.fromkeys(rate.category for rate in stored)) == ["", *contest.category_names]
+    benchmark = own_service.benchmark("dailybench")
+    assert list(dict.fromkeys(rate.category for rate in stored)) == ["", *benchmark.category_names]
     for category in ("", "Puzzles & Logic"):
         view = View("dailybench", (category,) if category else (), CONCISE, judge)
         rates = {rate.llm: rate for rate in stored if rate.category == category}
@@ -115,13 +118,15 @@ def test_the_win_rates_are_those_of_the_page(own_service: Service, judge: str) -
 def test_the_embedded_judge_stores_the_matrix_that_the_page_computes(own_service: Service) -> None:
     crm = embedded_crm()
     [summary] = score_benchmark(own_service.database, "alpaca-eval", [crm], [CONCISE])
-    contest = own_service.contest("alpaca-eval")
-    assert (summary.judged, summary.sets_complete) == (contest.judgeable(crm.representation).sum(), 1)
+    benchmark = own_service.benchmark("alpaca-eval")
+    assert (summary.judged, summary.sets_complete) == (benchmark.judgeable(crm.representation).sum(), 1)
     with own_service.database.session() as session:
-        stored = scores.get_scores(session, "alpaca-eval", ScoreKey(crm.name, crm.version, CONCISE.key))
+        stored = scores.get_scores(
+            session, find_benchmark(session, "alpaca-eval"), ScoreKey(crm.name, crm.version, CONCISE.key)
+        )
     np.testing.assert_array_equal(
-        np.stack([stored[llm].prob for llm in contest.llms]),
-        own_service.score_matrix(contest, crm, CONCISE),
+        np.stack([stored[llm].prob for llm in benchmark.llms]),
+        own_service.score_matrix(benchmark, crm, CONCISE),
     )
 
 
@@ -136,9 +141,10 @@ def test_the_page_reads_no_stored_scores_of_the_embedded_judge(
 def test_an_llm_that_comes_later_is_added(own_service: Service) -> None:
     scored(own_service, SlowCRM())
     with own_service.database.session() as session:
-        contents.upsert_llms(session, "dailybench", [LLMRecord("late", "Late")])
-        query = own_service.contest("dailybench").record.queries[0].external_id
-        texts.set_responses(session, "dailybench", "late", {query: "Better late than never."})
+        benchmark = find_benchmark(session, "dailybench")
+        contents.upsert_llms(session, benchmark, [LLMRecord("late", "Late")])
+        query = own_service.benchmark("dailybench").record.queries[0].external_id
+        contents.set_responses(session, benchmark, "late", {query: "Better late than never."})
     again = scored(own_service, judge := SlowCRM())
     assert (again.judged, len(judge.asked)) == (1, 1)
     late = [rate for rate in stored_win_rates(own_service, "slow", "1", CONCISE) if rate.llm == "late"]
@@ -148,15 +154,15 @@ def test_an_llm_that_comes_later_is_added(own_service: Service) -> None:
 def test_two_at_once_are_refused(own_service: Service) -> None:
     with (
         job_locks(own_service.database.engine, ["scoring 'dailybench' with slow"]),
-        pytest.raises(JobRunningError, match="Another process is scoring 'dailybench' with slow"),
+        pytest.raises(DatabaseError, match="Another process is scoring 'dailybench' with slow"),
     ):
         scored(own_service, SlowCRM())
 
 
 def test_what_cannot_be_scored_is_refused(own_service: Service) -> None:
-    with pytest.raises(UnknownTopicError, match="did you mean 'Short fiction'"):
+    with pytest.raises(LeaderboardError, match="did you mean 'Short fiction'"):
         scored(own_service, SlowCRM(), topics=("Short fictions",))
-    with pytest.raises(BenchmarkNotFoundError):
+    with pytest.raises(NotFoundError, match="no benchmark 'absent'"):
         score_benchmark(own_service.database, "absent", [SlowCRM()], [CONCISE])
 
 
@@ -209,7 +215,9 @@ def test_win_rates_can_be_read_as_csv(own_database: Service, run_main: Run) -> N
     rows = list(csv.DictReader(out.splitlines()))
     assert len(rows) == 2 * 7 * 13
     assert {row["criteria"] for row in rows} == {"∅", "warm"}
-    ranking = own_database.leaderboard(View("dailybench", criteria=WARM, crm="longer"), watcher=None).ranking
+    ranking = own_database.leaderboard(
+        View("dailybench", criteria=WARM, crm="longer"), subscriber=None
+    ).ranking
     on_page = dict(zip(ranking.llms, ranking.win_rate, strict=True))
     assert {
         row["llm"]: row["win_rate"] for row in rows if (row["criteria"], row["category"]) == ("warm", "")

@@ -14,7 +14,8 @@ import pytest
 from crm.criteria import CriteriaSet
 from crm.registry import get_crm
 from db import Database
-from db.repositories.win_rates import delete_win_rates, put_win_rates
+from db.repositories.benchmarks import find_benchmark
+from db.repositories.scores import delete_win_rates, put_win_rates
 from precompute import score
 from precompute.score import score_benchmark
 from tests.db.conftest import empty_url, postgres
@@ -129,7 +130,7 @@ def test_win_rates_that_were_not_stored_any_more_are_made_good(
 ) -> None:
     before = score_process.stored(calm)
     with calm.session() as session:
-        delete_win_rates(session, score_process.SLUG)
+        delete_win_rates(session, find_benchmark(session, score_process.SLUG))
     allowed = iter([True, True, False])
 
     def fail(*arguments: Any, **options: Any) -> None:

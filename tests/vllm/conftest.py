@@ -34,8 +34,8 @@ _START_SECONDS = 600
 @pytest.fixture(scope="session")
 def dailybench(service: Service) -> list[Pair]:
     """Every LLM's responses to DailyBench beside the baseline's."""
-    contest = service.contest("dailybench")
-    return [pair for llm in contest.llms for pair in contest.pairs(llm) if pair is not None]
+    benchmark = service.benchmark("dailybench")
+    return [pair for llm in benchmark.llms for pair in benchmark.pairs(llm) if pair is not None]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crm.criteria import CriteriaSet
-from crm.errors import CriteriaTooLongError, EndpointError
+from crm.errors import CriterionError, UnavailableError
 from crm.protocol import CRM, Pair, Question
 from crm.registry import get_crm
 from tests.vllm.conftest import LONG, SHORT
@@ -43,7 +43,7 @@ def test_texts_longer_than_the_servers_window_are_shortened(judges: Path) -> Non
 
 def test_criteria_longer_than_the_servers_window_are_refused(judges: Path) -> None:
     many = CriteriaSet.of([f"{'criterion ' * 25} {index}" for index in range(190)])
-    with pytest.raises(CriteriaTooLongError):
+    with pytest.raises(CriterionError):
         probs(get_crm("served"), [Pair("How?", "a", "b")], many)
 
 
@@ -63,5 +63,5 @@ def test_without_a_local_tokenizer_the_servers_is_used(
 
 def test_another_name_is_refused_with_the_servers(judges: Path) -> None:
     judges.write_text(judges.read_text().replace('model = "tiny"', 'model = "huge"'))
-    with pytest.raises(EndpointError, match="does not serve 'huge' but tiny"):
+    with pytest.raises(UnavailableError, match="does not serve 'huge' but tiny"):
         probs(get_crm("served"), [Pair("How?", "a", "b")], CriteriaSet())

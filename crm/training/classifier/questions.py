@@ -1,43 +1,24 @@
-"""What is asked about an example."""
+"""What is asked about an example, drawn again every epoch, and questions as padded tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.random import Generator
+from torch import Tensor
 from torch.utils.data import Dataset
 
-from crm.criteria import CriteriaSet, Criterion, Polarity
-from crm.noising import Noise, Noiser
+from crm.criteria import CriteriaSet, Criterion
+from crm.data.noise import Noise, Noiser
+from crm.data.pairs import KINDS, LabelledPair
+from crm.errors import CriterionError
+from crm.llm.prompt import FittedTemplate
 from crm.protocol import Pair, Question
-from crm.training.classifier.examples import Example
-
-KINDS = ("list", "criterion", "keyword", "avoid")
-"""A whole list, one of its criteria alone, and the two kinds of extra criteria."""
-
-
-@dataclass(frozen=True)
-class LabelledQuestion:
-    """A question whose answer is known.
-
-    Attributes:
-        question: Criteria, query and responses.
-        prefers_a: The answer.
-        kind: One of ``KINDS``.
-    """
-
-    question: Question
-    prefers_a: bool
-    kind: str = "list"
-
-    def swapped(self) -> LabelledQuestion:
-        """The same with the responses in the other order, and so with the other answer."""
-        pair = self.question.pair
-        other = Question(self.question.criteria, Pair(pair.query, pair.response_b, pair.response_a))
-        return LabelledQuestion(other, not self.prefers_a, self.kind)
+from crm.training.classifier.options import Loss
 
 
 @dataclass(frozen=True)
@@ -54,8 +35,8 @@ class QuestionDrawer:
     noise: Noise
     single_share: float
 
-    def draw(self, directions: Sequence[Example], rng: Generator) -> list[LabelledQuestion]:
-        """One question in each direction of a pair, by noised lists or by single criteria.
+    def draw(self, directions: Sequence[LabelledPair], rng: Generator) -> list[LabelledPair]:
+        """Return one question in each direction of a pair, by noised lists or by single criteria.
 
         A and B are in random order. Both directions are asked alike and together, so that nothing about the
         responses alone, nor about their order, can lower the loss: only what criteria and responses have to
@@ -65,47 +46,35 @@ class QuestionDrawer:
         asked = [self._single(item, rng) if alone else self._list(item, rng) for item in directions]
         return [item.swapped() for item in asked] if swap else asked
 
-    def _single(self, example: Example, rng: Generator) -> LabelledQuestion:
+    def _single(self, example: LabelledPair, rng: Generator) -> LabelledPair:
         every = (*example.criteria, *example.extra)
-        return _alone(example, every[rng.integers(len(every))])
+        return example.alone(every[rng.integers(len(every))])
 
-    def _list(self, example: Example, rng: Generator) -> LabelledQuestion:
+    def _list(self, example: LabelledPair, rng: Generator) -> LabelledPair:
         criteria = self.noiser.noised(example.criteria, example.opposite, self.noise, rng)
-        return LabelledQuestion(Question(criteria, example.pair), example.prefers_a)
+        return replace(example, criteria=criteria)
 
 
-def all_questions(examples: Sequence[Example], seed: int) -> list[LabelledQuestion]:
-    """Every list as it is and every criterion alone; A and B change places at random, once for all."""
+def all_questions(examples: Sequence[LabelledPair], seed: int) -> list[LabelledPair]:
+    """Return every list as it is and every criterion alone; A and B change places at random, once for all."""
     asked = [
-        question
-        for item in examples
-        for question in (
-            LabelledQuestion(Question(item.criteria, item.pair), item.prefers_a),
-            *(_alone(item, criterion) for criterion in (*item.criteria, *item.extra)),
-        )
+        question for item in examples for question in (item, *map(item.alone, (*item.criteria, *item.extra)))
     ]
     swap = np.random.default_rng(seed).random(len(asked)) < 0.5  # noqa: PLR2004
     return [item.swapped() if turned else item for item, turned in zip(asked, swap, strict=True)]
 
 
-def _alone(example: Example, criterion: Criterion) -> LabelledQuestion:
-    kind = "criterion"
-    if criterion in example.extra:
-        kind = "avoid" if criterion.polarity is Polarity.AVOID else "keyword"
-    return LabelledQuestion(Question(CriteriaSet((criterion,)), example.pair), example.prefers_a, kind)
-
-
-Encode = Callable[[LabelledQuestion], Any]
+Encode = Callable[[LabelledPair], Any]
 
 
 class DrawnQuestions(Dataset[list[Any]]):
-    """An item a pair: a question in each direction, drawn anew every epoch.
+    """An item a pair: a question in each direction, drawn again every epoch.
 
     What is drawn depends on seed, epoch and pair alone, so that a resumed run sees the same.
     """
 
     def __init__(
-        self, pairs: Sequence[Sequence[Example]], drawer: QuestionDrawer, encode: Encode, seed: int
+        self, pairs: Sequence[Sequence[LabelledPair]], drawer: QuestionDrawer, encode: Encode, seed: int
     ) -> None:
         """Draw from ``pairs``, the directions of each; ``encode`` makes something of a question."""
         self._pairs = pairs
@@ -129,7 +98,7 @@ class DrawnQuestions(Dataset[list[Any]]):
 class FixedQuestions(Dataset[list[Any]]):
     """An item a question; they stay the same."""
 
-    def __init__(self, questions: Sequence[LabelledQuestion], encode: Encode) -> None:
+    def __init__(self, questions: Sequence[LabelledPair], encode: Encode) -> None:
         """Take the questions; ``encode`` makes something of one."""
         self._questions = questions
         self._encode = encode
@@ -139,3 +108,128 @@ class FixedQuestions(Dataset[list[Any]]):
 
     def __getitem__(self, index: int) -> list[Any]:
         return [self._encode(self._questions[index])]
+
+
+_MIN_ROOM = 32
+"""Tokens of responses below which a prompt is not worth reading."""
+
+
+@dataclass(frozen=True)
+class EncodedQuestion:
+    """A question as tokens.
+
+    Attributes:
+        prompts: One prompt with both responses, or one a response, A's first.
+        sign: +1 where A is preferred, else −1.
+        kind: Index into ``KINDS``.
+    """
+
+    prompts: tuple[list[int], ...]
+    sign: float
+    kind: int
+
+
+@dataclass(frozen=True)
+class QuestionEncoder:
+    """Turns questions into tokens.
+
+    Attributes:
+        template: The prompt, kept within the window.
+        loss: Whether a prompt shows both responses or one.
+    """
+
+    template: FittedTemplate
+    loss: Loss
+
+    def __call__(self, asked: LabelledPair) -> EncodedQuestion:
+        """The tokens of one question."""
+        prompts = tuple(
+            self.template.tokenizer(text, verbose=False)["input_ids"] for text in self._texts(asked.question)
+        )
+        return EncodedQuestion(prompts, asked.label, KINDS.index(asked.kind))
+
+    def _texts(self, question: Question) -> list[str]:
+        if self.loss is Loss.CLASSIFICATION:
+            return [self.template.pair(question)]
+        pair = question.pair
+        return [
+            self.template.single(question.criteria, pair.query, response)
+            for response in (pair.response_a, pair.response_b)
+        ]
+
+    def check_room(self, examples: Sequence[LabelledPair], noise: Noise = Noise.NONE) -> None:
+        """See before the training, which takes long, that no criteria fill the window.
+
+        Raises:
+            CriterionError: Some do.
+        """
+        reserved = replace(self, template=replace(self.template, window=self.template.window - _MIN_ROOM))
+        grows = noise in (Noise.ADD, Noise.RANDOM)
+        longest = max((item for example in examples for item in example.criteria), key=_length)
+        for criteria in dict.fromkeys(example.criteria for example in examples):
+            most = _grown(criteria, longest) if grows else criteria
+            try:
+                reserved._texts(Question(most, Pair("", "", "")))
+            except CriterionError as error:
+                raise CriterionError(
+                    f"A prompt of {self.template.window} tokens has no room for responses beside the "
+                    "longest criteria of the data: choose a greater max-length."
+                ) from error
+
+
+def _length(criterion: Criterion) -> int:
+    return len(criterion.text)
+
+
+def _grown(criteria: CriteriaSet, longest: Criterion) -> CriteriaSet:
+    """Return the most that addition makes of a list: half as many join."""
+    added = [Criterion(f"{longest.text[:-1]}{index}") for index in range(len(criteria) // 2)]
+    return CriteriaSet((*criteria, *added))
+
+
+@dataclass(frozen=True)
+class Collator:
+    """Joins items, each a few encoded questions, and pads them to a batch.
+
+    Attributes:
+        pad: The tokenizer's padding token.
+    """
+
+    pad: int
+
+    def __call__(self, items: Sequence[Sequence[EncodedQuestion]]) -> dict[str, Tensor]:
+        """The batch of N questions.
+
+        ``input_ids`` and ``attention_mask`` have N rows, or 2N where each response is a row, A's before
+        B's of the same question; ``labels`` are the signs ``[N]`` and ``kinds`` the kinds ``[N]``.
+        """
+        batch = [question for item in items for question in item]
+        prompts = [prompt for item in batch for prompt in item.prompts]
+        shape = (len(prompts), max(map(len, prompts)))
+        ids = torch.full(shape, self.pad, dtype=torch.long)
+        mask = torch.zeros(shape, dtype=torch.long)
+        for row, prompt in enumerate(prompts):
+            ids[row, : len(prompt)] = torch.tensor(prompt)
+            mask[row, : len(prompt)] = 1
+        return {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "labels": torch.tensor([item.sign for item in batch]),
+            "kinds": torch.tensor([item.kind for item in batch]),
+        }
+
+
+def kind_accuracy(margins: Any, signs: Any, kinds: Any) -> dict[str, float]:
+    """Return share of questions answered rightly, by kind; an undecided answer counts half.
+
+    Args:
+        margins: Log-odds of A ``[N]``.
+        signs: +1 where A is preferred, else −1 ``[N]``.
+        kinds: Indices into ``KINDS`` ``[N]``.
+    """
+    right = (margins * signs > 0) + 0.5 * (margins == 0)
+    return {
+        f"accuracy_{kind}": float(right[kinds == index].mean())
+        for index, kind in enumerate(KINDS)
+        if (kinds == index).any()
+    }

@@ -12,29 +12,43 @@ import torch
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.utils import logging
 
-from crm.criterion_clusters import criterion_clusters
-from crm.errors import TrainingError
-from crm.noising import Noise, Noiser
-from crm.prompt import PromptTemplate
-from crm.training.classifier.backbone import Backbone, load_backbone
-from crm.training.classifier.chat import in_chat
-from crm.training.classifier.checkpoint import Description, save_checkpoint
-from crm.training.classifier.data import Data, criterion_texts
-from crm.training.classifier.encoding import Collator, QuestionEncoder
-from crm.training.classifier.examples import Example, by_pair
-from crm.training.classifier.folder import check_folder, close_folder, last_state, open_folder, states
-from crm.training.classifier.objective import PreferenceTrainer, supports
-from crm.training.classifier.optimizer import make_optimizer
+from crm.data.noise import Noise, Noiser
+from crm.data.pairs import LabelledPair
+from crm.data.taxonomy import criterion_clusters
+from crm.errors import CRMError
+from crm.llm.prompt import PromptTemplate
+from crm.training.classifier.backbone import Backbone, in_chat, load_backbone
+from crm.training.classifier.examples import TrainingExamples, by_pair, criterion_texts
 from crm.training.classifier.options import Options
-from crm.training.classifier.questions import DrawnQuestions, FixedQuestions, QuestionDrawer, all_questions
-from crm.training.classifier.report import Report, best_evaluation, results, save_results
+from crm.training.classifier.output import (
+    Description,
+    TrainingReport,
+    best_evaluation,
+    check_folder,
+    close_folder,
+    last_state,
+    open_folder,
+    results,
+    save_checkpoint,
+    save_results,
+    states,
+)
+from crm.training.classifier.questions import (
+    Collator,
+    DrawnQuestions,
+    FixedQuestions,
+    QuestionDrawer,
+    QuestionEncoder,
+    all_questions,
+)
+from crm.training.classifier.trainer import PreferenceTrainer, make_optimizer, supports
 
 _LOGS_PER_EVALUATION = 4
 
 
 def train(
     backbone: str,
-    data: Data,
+    data: TrainingExamples,
     out: Path,
     options: Options,
     *,
@@ -43,7 +57,7 @@ def train(
     template: PromptTemplate | None = None,
     resume: bool = False,
     callbacks: Sequence[Any] = (),
-) -> Report:
+) -> TrainingReport:
     """Train a judge and save its best checkpoint, curves and results in ``out``.
 
     The same data, options and machine give the same weights, also if the run was stopped and resumed.
@@ -60,8 +74,8 @@ def train(
         callbacks: Further callbacks of the trainer.
 
     Raises:
-        TrainingError: The backbone or an option does not fit, or ``out`` does not.
-        CriteriaTooLongError: The window is too small for the criteria.
+        CRMError: The backbone or an option does not fit, or ``out`` does not.
+        CriterionError: The window is too small for the criteria.
     """
     _check_device(options)
     check_folder(out, backbone, options, resume=resume)
@@ -81,7 +95,7 @@ def train(
     started = time.monotonic()
     trainer.train(resume_from_checkpoint=last_state(out) if resume else None)
     minutes = (time.monotonic() - started) / 60
-    report = Report(
+    report = TrainingReport(
         backbone,
         len(by_pair(data.train)),
         trainer.state.global_step,
@@ -98,13 +112,13 @@ def train(
 
 def _check_device(options: Options) -> None:
     if not supports(options.precision.value):
-        raise TrainingError(
+        raise CRMError(
             f"This computer does not calculate in {options.precision.value}: choose --precision fp32."
         )
 
 
 def _trainer(
-    loaded: Backbone, data: Data, encoder: QuestionEncoder, out: Path, options: Options
+    loaded: Backbone, data: TrainingExamples, encoder: QuestionEncoder, out: Path, options: Options
 ) -> PreferenceTrainer:
     drawer = QuestionDrawer(_noiser(data.train, options.noise), options.noise, options.single_share)
     pairs = by_pair(data.train)
@@ -155,8 +169,8 @@ def _arguments(out: Path, options: Options, pairs: int) -> TrainingArguments:
     )
 
 
-def _noiser(examples: Sequence[Example], noise: Noise) -> Noiser:
-    """Adds criteria of the training examples only: those of dev stay unseen."""
+def _noiser(examples: Sequence[LabelledPair], noise: Noise) -> Noiser:
+    """Add criteria of the training examples only: those of dev stay unseen."""
     if noise not in (Noise.ADD, Noise.RANDOM):
         return Noiser({})
     pool = list(dict.fromkeys(criterion for item in examples for criterion in item.criteria))
@@ -164,12 +178,12 @@ def _noiser(examples: Sequence[Example], noise: Noise) -> Noiser:
     return Noiser(dict(zip(texts, criterion_clusters().assigned(texts), strict=True)), pool)
 
 
-def _fixed(examples: Sequence[Example], encoder: QuestionEncoder, seed: int) -> FixedQuestions:
+def _fixed(examples: Sequence[LabelledPair], encoder: QuestionEncoder, seed: int) -> FixedQuestions:
     return FixedQuestions(all_questions(examples, seed), encoder)
 
 
 def _dev_results(
-    trainer: PreferenceTrainer, dev: Sequence[Example], encoder: QuestionEncoder, seed: int
+    trainer: PreferenceTrainer, dev: Sequence[LabelledPair], encoder: QuestionEncoder, seed: int
 ) -> dict[str, float]:
     if not dev:
         return {}

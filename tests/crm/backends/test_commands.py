@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from crm import __main__ as crm_command
-from db.engine import URL_VARIABLE
+from crm import cli as crm_command
+from db.database import URL_VARIABLE
 from leaderboard import __main__ as leaderboard_command
 from precompute import __main__ as precompute_command
 from tests.conftest import Run

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from crm.criteria import CriteriaSet
-from crm.errors import WeightsError
+from crm.errors import UnavailableError
 from crm.paths import EMBEDDED_FILE
 from crm.protocol import Pair, Question
 from crm.registry import get_crm
@@ -25,5 +25,5 @@ def test_it_reads_weights_of_ones_own(judge: MakeJudge, tmp_path: Path) -> None:
 
 def test_damaged_weights_are_refused(judge: MakeJudge, tmp_path: Path) -> None:
     (tmp_path / "mine.npz").write_bytes(b"nothing")
-    with pytest.raises(WeightsError):
+    with pytest.raises(UnavailableError):
         judge("embedded", weights=str(tmp_path / "mine.npz"))

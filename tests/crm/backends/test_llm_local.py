@@ -5,9 +5,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from crm.backends._verdict import judge_template
+from crm.backends.llm_judge import judge_template
 from crm.criteria import CriteriaSet
-from crm.errors import CheckpointError, CriteriaTooLongError
+from crm.errors import CriterionError, UnavailableError
 from crm.protocol import Pair, Question
 from crm.registry import crm_names, get_crm
 from tests.crm.backends.conftest import MakeJudge
@@ -62,20 +62,20 @@ def test_a_response_cannot_end_its_own_turn(judge: MakeJudge) -> None:
 def test_criteria_longer_than_the_window(judge: MakeJudge) -> None:
     many = CriteriaSet.of([f"criterion number {index}" for index in range(60)])
     asked = judge("llm-judge", provider="transformers", model="chat", max_length=200)
-    with pytest.raises(CriteriaTooLongError, match="window of 200 tokens"):
+    with pytest.raises(CriterionError, match="window of 200 tokens"):
         asked.judge([Question(many, Pair("q", "a", "b"))])
 
 
 def test_a_tokenizer_without_chat_template(judge: MakeJudge, questions: list[Question]) -> None:
     with pytest.raises(
-        CheckpointError, match=r"The tokenizer of .*pairs has no chat template: use a chat model"
+        UnavailableError, match=r"The tokenizer of .*pairs has no chat template: use a chat model"
     ):
         judge("llm-judge", provider="transformers", model="pairs").judge(questions)
 
 
 def test_a_classifier_is_no_chat_model(judge: MakeJudge, questions: list[Question]) -> None:
     asked = judge("llm-judge", provider="transformers", model="pairs", chat=False)
-    with pytest.raises(CheckpointError, match="is no language model"):
+    with pytest.raises(UnavailableError, match="is no language model"):
         asked.judge(questions)
 
 

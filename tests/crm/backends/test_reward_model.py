@@ -7,11 +7,11 @@ import torch
 from scipy.special import expit
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from crm.backends._transformers_engine import load_engine
+from crm.backends.transformers_classifier import load_transformers_classifier
+from crm.config import TransformersSettings
 from crm.criteria import CriteriaSet
-from crm.errors import CheckpointError, ConfigError, CriteriaRefusedError
+from crm.errors import ConfigError, CriterionError, UnavailableError
 from crm.protocol import Pair, Question
-from crm.settings import TransformersSettings
 from tests.checkpoints import CHAT_TEMPLATE
 from tests.crm.backends.conftest import MakeJudge
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
@@ -53,7 +53,7 @@ def test_the_higher_reward_wins_by_bradley_and_terry(reward: Path, judge: MakeJu
 
 
 def test_it_refuses_criteria(reward: Path, judge: MakeJudge) -> None:
-    with pytest.raises(CriteriaRefusedError, match="'mine' knows what people prefer on average and reads no"):
+    with pytest.raises(CriterionError, match="'mine' knows what people prefer on average and reads no"):
         judge("reward-model", model=str(reward)).judge([Question(CriteriaSet.of(["concise"]), PAIR)])
 
 
@@ -77,7 +77,7 @@ def test_a_response_cannot_pose_as_the_query(reward: Path, judge: MakeJudge) -> 
 def test_it_runs_on_a_vllm_server_and_wants_scores_before_activation(
     reward: Path, judge: MakeJudge, server: ScriptedServer
 ) -> None:
-    engine = load_engine(str(reward), None, TransformersSettings(), labels=1)
+    engine = load_transformers_classifier(str(reward), None, TransformersSettings(), labels=1)
 
     def classify(body: dict[str, Any]) -> Answer:
         scores = engine.margins(body["input"]).tolist()
@@ -95,12 +95,12 @@ def test_it_runs_on_a_vllm_server_and_wants_scores_before_activation(
 
 
 def test_a_pair_classifier_is_no_reward_model(judge: MakeJudge) -> None:
-    with pytest.raises(CheckpointError, match="has 2 labels, but 1 is expected"):
+    with pytest.raises(UnavailableError, match="has 2 labels, but 1 is expected"):
         judge("reward-model", model="pairs").judge(ASKED)
 
 
 def test_it_needs_a_chat_template(judge: MakeJudge) -> None:
-    with pytest.raises(CheckpointError, match="has no chat template"):
+    with pytest.raises(UnavailableError, match="has no chat template"):
         judge("reward-model", model="singles").judge(ASKED)
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from crm.backends._settings import TextJudgeSettings
-from crm.backends._text_judge import TextJudge
+from crm.backends._text_judge import TextJudge, TextJudgeSettings
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.protocol import CRM, Floats, Pair, Question
 

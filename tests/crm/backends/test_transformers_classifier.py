@@ -9,12 +9,12 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, LlamaConfig, LlamaModel
 
 from crm.criteria import CriteriaSet
-from crm.errors import CheckpointError, ConfigError, CriteriaTooLongError, PromptError
-from crm.prompt import PromptTemplate
+from crm.errors import ConfigError, CriterionError, CRMError, UnavailableError
+from crm.llm.prompt import PromptTemplate
 from crm.protocol import Pair, Question
 from tests.checkpoints import CHAT_TEMPLATE, PAIR, describe, make_checkpoint, save
 from tests.crm.backends.conftest import MakeJudge
-from tests.crm.samples import TextContest
+from tests.crm.samples import TextBenchmark
 
 
 def verdicts(judge: MakeJudge, questions: list[Question], **keys: object) -> list[float]:
@@ -77,7 +77,7 @@ def test_a_response_that_is_too_long_is_shortened_and_criteria_never(judge: Make
     assert 0 < verdict < 1
 
     many = CriteriaSet.of([f"criterion number {index}" for index in range(60)])
-    with pytest.raises(CriteriaTooLongError, match="write fewer or shorter criteria"):
+    with pytest.raises(CriterionError, match="write fewer or shorter criteria"):
         verdicts(judge, [replace(long, criteria=many)], model="pairs", max_length=128)
 
 
@@ -90,9 +90,9 @@ def test_a_response_cannot_write_the_tokens_of_the_tokenizer(judge: MakeJudge) -
 
 
 def test_it_fills_a_score_matrix(judge: MakeJudge) -> None:
-    contest = TextContest({"one": [None, Pair("q", "aa", "b")], "two": [Pair("q", "a", "b"), None]})
+    benchmark = TextBenchmark({"one": [None, Pair("q", "aa", "b")], "two": [Pair("q", "a", "b"), None]})
     matrix = np.full((2, 2), -1.0)
-    for block in judge("transformers", model="pairs").score(CriteriaSet.of(["concise"]), contest):
+    for block in judge("transformers", model="pairs").score(CriteriaSet.of(["concise"]), benchmark):
         matrix[np.ix_(block.llms, block.queries)] = block.prob
 
     assert np.isnan(matrix).tolist() == [[True, False], [False, True]]
@@ -121,7 +121,7 @@ def test_a_checkpoint_from_elsewhere_needs_a_prompt(
     tmp_path: Path, judge: MakeJudge, questions: list[Question]
 ) -> None:
     make_checkpoint(tmp_path / "foreign", described=False)
-    with pytest.raises(CheckpointError, match=r"has no prompt\.txt: name the template of its training"):
+    with pytest.raises(UnavailableError, match=r"has no prompt\.txt: name the template of its training"):
         verdicts(judge, questions, model=str(tmp_path / "foreign"))
 
     (tmp_path / "prompt.txt").write_text(PAIR)
@@ -135,7 +135,7 @@ def test_a_prompt_may_be_a_turn_of_a_conversation(
 ) -> None:
     shutil.copytree(checkpoints / "pairs", tmp_path / "chat")
     model = str(tmp_path / "chat")
-    with pytest.raises(CheckpointError, match="has no chat template"):
+    with pytest.raises(UnavailableError, match="has no chat template"):
         verdicts(judge, questions, model=model, chat=True)
 
     (tmp_path / "chat" / "chat_template.jinja").write_text(CHAT_TEMPLATE)
@@ -143,7 +143,7 @@ def test_a_prompt_may_be_a_turn_of_a_conversation(
 
 
 class TestCheckpointsThatCannotJudge:
-    """Each is one sentence that says how to mend it."""
+    """Each is one sentence that says how to fix it."""
 
     def test_no_folder(self, judge: MakeJudge) -> None:
         with pytest.raises(
@@ -152,11 +152,11 @@ class TestCheckpointsThatCannotJudge:
             judge("transformers", model="./nowhere")
 
     def test_no_model_of_that_name(self, judge: MakeJudge, questions: list[Question]) -> None:
-        with pytest.raises(CheckpointError, match="There is no folder some/name, and no model of that name"):
+        with pytest.raises(UnavailableError, match="There is no folder some/name, and no model of that name"):
             verdicts(judge, questions, model="some/name")
 
     def test_an_empty_folder(self, tmp_path: Path, judge: MakeJudge, questions: list[Question]) -> None:
-        with pytest.raises(CheckpointError, match=f"The folder {tmp_path} holds no model"):
+        with pytest.raises(UnavailableError, match=f"The folder {tmp_path} holds no model"):
             verdicts(judge, questions, model=str(tmp_path))
 
     @pytest.mark.parametrize("damaged", ["config.json", "model.safetensors", "tokenizer.json"])
@@ -167,7 +167,7 @@ class TestCheckpointsThatCannotJudge:
         content = (folder / damaged).read_bytes()
         (folder / damaged).write_bytes(content[: len(content) // 2])
         with pytest.raises(
-            CheckpointError, match=r"cannot be loaded \(.*\): copy or train it again\.$"
+            UnavailableError, match=r"cannot be loaded \(.*\): copy or train it again\.$"
         ) as said:
             verdicts(judge, questions, model=str(folder))
         assert "\n" not in str(said.value)
@@ -179,7 +179,7 @@ class TestCheckpointsThatCannotJudge:
         tokenizer = AutoTokenizer.from_pretrained(str(checkpoints / "pairs"))
         save(tmp_path, LlamaModel(config), tokenizer)
         with pytest.raises(
-            CheckpointError, match=r"no trained classification head \(score.weight is missing\)"
+            UnavailableError, match=r"no trained classification head \(score.weight is missing\)"
         ):
             verdicts(judge, questions, model=str(tmp_path))
 
@@ -191,13 +191,13 @@ class TestCheckpointsThatCannotJudge:
         classes = {"AutoConfig": "own.C", "AutoModelForSequenceClassification": "own.M"}
         (folder / "config.json").write_text(json.dumps(config | {"model_type": "own", "auto_map": classes}))
         (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-        with pytest.raises(CheckpointError, match="cannot be loaded"):
+        with pytest.raises(UnavailableError, match="cannot be loaded"):
             verdicts(judge, questions, model=str(folder))
         assert not (tmp_path / "ran").exists()
 
     def test_three_labels(self, tmp_path: Path, judge: MakeJudge, questions: list[Question]) -> None:
         make_checkpoint(tmp_path, labels=3, described=False)
-        with pytest.raises(CheckpointError, match="has 3 labels: a judge of pairs has two"):
+        with pytest.raises(UnavailableError, match="has 3 labels: a judge of pairs has two"):
             verdicts(judge, questions, model=str(tmp_path))
 
     def test_labels_for_another_loss(
@@ -205,7 +205,7 @@ class TestCheckpointsThatCannotJudge:
     ) -> None:
         make_checkpoint(tmp_path)
         describe(tmp_path, loss="ranking")
-        with pytest.raises(CheckpointError, match="has 2 labels, but 1 is expected"):
+        with pytest.raises(UnavailableError, match="has 2 labels, but 1 is expected"):
             verdicts(judge, questions, model=str(tmp_path))
 
     def test_a_prompt_for_another_loss(
@@ -213,12 +213,12 @@ class TestCheckpointsThatCannotJudge:
     ) -> None:
         make_checkpoint(tmp_path, labels=1)
         (tmp_path / "prompt.txt").write_text(PAIR)
-        with pytest.raises(PromptError, match="shows two of the responses, but the model reads one"):
+        with pytest.raises(CRMError, match="shows two of the responses, but the model reads one"):
             verdicts(judge, questions, model=str(tmp_path))
 
     def test_no_pad_token(self, tmp_path: Path, judge: MakeJudge, questions: list[Question]) -> None:
         make_checkpoint(tmp_path, pad_token=False)
-        with pytest.raises(CheckpointError, match=r"The tokenizer of .* has no pad token: set pad_token"):
+        with pytest.raises(UnavailableError, match=r"The tokenizer of .* has no pad token: set pad_token"):
             verdicts(judge, questions, model=str(tmp_path))
 
     @pytest.mark.parametrize("content", ["{", '{"format": 9}', '{"format": 1, "loss": "other"}', "[]"])
@@ -227,7 +227,7 @@ class TestCheckpointsThatCannotJudge:
     ) -> None:
         make_checkpoint(tmp_path)
         (tmp_path / "crm.json").write_text(content)
-        with pytest.raises(CheckpointError, match=r"The file crm\.json of the checkpoint .* cannot be used"):
+        with pytest.raises(UnavailableError, match=r"The file crm\.json of the checkpoint .* cannot be used"):
             verdicts(judge, questions, model=str(tmp_path))
 
     def test_weights_that_are_no_numbers(
@@ -238,12 +238,12 @@ class TestCheckpointsThatCannotJudge:
             model.score.weight.fill_(float("nan"))
         save(tmp_path, model, AutoTokenizer.from_pretrained(str(checkpoints / "pairs")))
         (tmp_path / "prompt.txt").write_text(PAIR)
-        with pytest.raises(CheckpointError, match="answers with values that are no numbers"):
+        with pytest.raises(UnavailableError, match="answers with values that are no numbers"):
             verdicts(judge, questions, model=str(tmp_path))
 
     @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
     def test_a_device_that_is_not_there(self, judge: MakeJudge, questions: list[Question]) -> None:
-        with pytest.raises(CheckpointError, match="The device 'cuda' cannot be used here"):
+        with pytest.raises(UnavailableError, match="The device 'cuda' cannot be used here"):
             verdicts(judge, questions, model="pairs", device="cuda")
 
 
@@ -254,6 +254,6 @@ def test_the_window_is_the_least_of_all_limits(checkpoints: Path, tmp_path: Path
     asked = [Question(many, Pair("How?", "a", "b"))]
 
     assert len(verdicts(judge, asked, model="pairs")) == 1
-    with pytest.raises(CriteriaTooLongError, match="window of 64 tokens"):
+    with pytest.raises(CriterionError, match="window of 64 tokens"):
         verdicts(judge, asked, model=str(tmp_path / "short"))
     assert json.loads((tmp_path / "short" / "crm.json").read_text())["max_length"] == 64

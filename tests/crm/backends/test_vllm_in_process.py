@@ -2,7 +2,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from crm.errors import MissingPackageError
+from crm.errors import UnavailableError
 from crm.protocol import Question
 from tests.crm.backends.conftest import MakeJudge
 
@@ -17,5 +17,5 @@ def test_without_vllm_it_says_where_to_get_it(
         if backend[1]
         else judge(backend[0], model="pairs")
     )
-    with pytest.raises(MissingPackageError, match=r"^vLLM is not installed here: .*requirements-gpu\.txt"):
+    with pytest.raises(UnavailableError, match=r"^vLLM is not installed here: .*requirements-gpu\.txt"):
         asked.judge(questions)

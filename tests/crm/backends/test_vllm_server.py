@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from crm.backends._transformers_engine import TransformersEngine, load_engine
+from crm.backends.transformers_classifier import TransformersClassifier, load_transformers_classifier
+from crm.config import TransformersSettings
 from crm.criteria import CriteriaSet
-from crm.errors import CheckpointError, ConfigError, CriteriaTooLongError, EndpointError
-from crm.loading import load_tokenizer
+from crm.errors import ConfigError, CriterionError, UnavailableError
+from crm.llm.loading import load_tokenizer
 from crm.protocol import CRM, Pair, Question
-from crm.settings import TransformersSettings
 from tests.crm.backends.conftest import MakeJudge
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
 
@@ -30,7 +30,7 @@ def even(body: dict[str, Any]) -> Answer:
 @pytest.fixture
 def vllm(server: ScriptedServer, checkpoints: Path) -> ScriptedServer:
     """A server that classifies as vLLM does, with the checkpoint ``pairs``."""
-    engine = load_engine(str(checkpoints / "pairs"), None, TransformersSettings(), labels=2)
+    engine = load_transformers_classifier(str(checkpoints / "pairs"), None, TransformersSettings(), labels=2)
     server.on("/v1/models", Answer(MODELS))
     server.on("/classify", lambda body: Answer(classified(engine, body)))
     server.on("/tokenize", lambda body: Answer({"tokens": tokens(engine, body)}))
@@ -38,14 +38,14 @@ def vllm(server: ScriptedServer, checkpoints: Path) -> ScriptedServer:
     return server
 
 
-def classified(engine: TransformersEngine, body: dict[str, Any]) -> dict[str, Any]:
+def classified(engine: TransformersClassifier, body: dict[str, Any]) -> dict[str, Any]:
     assert body["model"] == "tiny"
     assert body["use_activation"] is True
     odds = 1 / (1 + 2.718281828 ** -engine.margins(body["input"]).astype(float))
     return classes(*[[prob, 1 - prob] for prob in odds.tolist()])
 
 
-def tokens(engine: TransformersEngine, body: dict[str, Any]) -> list[int]:
+def tokens(engine: TransformersClassifier, body: dict[str, Any]) -> list[int]:
     ids: list[int] = engine.tokenizer(body["prompt"], add_special_tokens=body["add_special_tokens"])[
         "input_ids"
     ]
@@ -64,7 +64,7 @@ def served(server: ScriptedServer, judge: MakeJudge) -> MakeJudge:
 
 
 def complaint(judge: CRM, questions: list[Question]) -> str:
-    with pytest.raises(EndpointError) as said:
+    with pytest.raises(UnavailableError) as said:
         judge.judge(questions)
     message = str(said.value)
     assert "\n" not in message
@@ -132,7 +132,7 @@ class TestFailures:
         keys = {"url": "http://127.0.0.1:9", "model": "tiny", "tokenizer": "pairs"}
         said = complaint(judge("vllm-server", **keys), questions)
 
-        assert said.startswith("The server at 127.0.0.1:9 cannot be reached: start it, or mend its 'url'")
+        assert said.startswith("The server at 127.0.0.1:9 cannot be reached: start it, or fix its 'url'")
         assert time.monotonic() - started < 5
 
     def test_it_comes_back(self, vllm: ScriptedServer, served: MakeJudge, questions: list[Question]) -> None:
@@ -215,13 +215,13 @@ class TestFailures:
         self, vllm: ScriptedServer, served: MakeJudge, questions: list[Question]
     ) -> None:
         vllm.on("/classify", Answer(classes(*[[0.2, 0.3, 0.5]] * 6)))
-        with pytest.raises(CheckpointError, match="tiny has 3 labels: a judge of pairs has two"):
+        with pytest.raises(UnavailableError, match="tiny has 3 labels: a judge of pairs has two"):
             served().judge(questions)
 
     def test_criteria_longer_than_its_window(self, vllm: ScriptedServer, served: MakeJudge) -> None:
         vllm.on("/v1/models", Answer({"data": [{"id": "tiny", "max_model_len": 40}]}))
         many = CriteriaSet.of([f"criterion number {index}" for index in range(20)])
-        with pytest.raises(CriteriaTooLongError, match="window of 40 tokens"):
+        with pytest.raises(CriterionError, match="window of 40 tokens"):
             served().judge([Question(many, Pair("q", "a", "b"))])
 
     def test_after_one_failure_nothing_more_is_asked(
@@ -280,7 +280,7 @@ class TestAPIKeys:
 def test_chat_needs_a_tokenizer_that_knows_one(
     vllm: ScriptedServer, served: MakeJudge, checkpoints: Path, questions: list[Question]
 ) -> None:
-    with pytest.raises(CheckpointError, match="has no chat template"):
+    with pytest.raises(UnavailableError, match="has no chat template"):
         served(chat=True).judge(questions)
     assert load_tokenizer(str(checkpoints / "chat")).chat_template
     assert served(chat=True, tokenizer="chat", prompt="pairs/prompt.txt").judge(questions)

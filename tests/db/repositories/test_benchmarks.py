@@ -3,24 +3,17 @@ from datetime import timedelta
 
 import pytest
 
-from db import (
-    BenchmarkInfo,
-    BenchmarkNotFoundError,
-    CategoryRecord,
-    LLMNotFoundError,
-    LLMRecord,
-    QueryRecord,
-    TopicRecord,
-    text_sha256,
-)
+from db.errors import NotFoundError
 from db.models import now
-from db.repositories import benchmarks, contents, texts
+from db.records import BenchmarkInfo, CategoryRecord, LLMRecord, QueryRecord, TopicRecord
+from db.repositories import benchmarks, contents
+from db.serialization import text_sha256
 from tests.db import samples
 
 
 def test_a_benchmark_is_got_as_it_was_stored(filled):
     with filled.session() as session:
-        record = benchmarks.get_benchmark(session, "tiny")
+        record = benchmarks.get_benchmark(session, benchmarks.find_benchmark(session, "tiny"))
     assert record.info == samples.INFO
     assert record.baseline == "base"
     assert record.llms == samples.LLMS
@@ -55,24 +48,28 @@ def test_the_list_counts_queries_and_ranked_llms(filled):
 
 def test_without_baseline_every_llm_is_ranked(filled):
     with filled.session() as session:
-        benchmarks.set_baseline(session, "tiny", None)
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        benchmarks.set_baseline(session, benchmark, None)
         [summary] = benchmarks.list_benchmarks(session)
         assert summary.n_llms == 3
-        assert benchmarks.get_benchmark(session, "tiny").baseline is None
+        assert benchmarks.get_benchmark(session, benchmark).baseline is None
 
 
 def test_texts_count_as_missing_while_an_llm_has_no_response(filled):
     with filled.session() as session:
-        contents.upsert_llms(session, "tiny", [LLMRecord("new", "New")])
-        assert not benchmarks.get_benchmark(session, "tiny").has_texts
-        texts.set_responses(session, "tiny", "new", {"q1": "one answer"})
-        assert benchmarks.get_benchmark(session, "tiny").has_texts
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.upsert_llms(session, benchmark, [LLMRecord("new", "New")])
+        assert not benchmarks.get_benchmark(session, benchmark).has_texts
+        contents.set_responses(session, benchmark, "new", {"q1": "one answer"})
+        assert benchmarks.get_benchmark(session, benchmark).has_texts
 
 
 def test_texts_count_as_missing_while_a_query_has_none(filled):
     with filled.session() as session:
         [query] = [query for query in samples.queries(with_text=False) if query.external_id == "q1"]
-        contents.upsert_queries(session, "tiny", [replace(query, sha256=text_sha256("other"))])
+        contents.upsert_queries(
+            session, benchmarks.find_benchmark(session, "tiny"), [replace(query, sha256=text_sha256("other"))]
+        )
         [summary] = benchmarks.list_benchmarks(session)
         assert not summary.has_texts
 
@@ -81,7 +78,7 @@ def test_changed_information_leaves_the_contents(filled):
     with filled.session() as session:
         benchmarks.upsert_benchmark(session, replace(samples.INFO, title="Renamed"))
     with filled.session() as session:
-        record = benchmarks.get_benchmark(session, "tiny")
+        record = benchmarks.get_benchmark(session, benchmarks.find_benchmark(session, "tiny"))
     assert record.info.title == "Renamed"
     assert len(record.queries) == 3
     assert record.baseline == "base"
@@ -90,17 +87,18 @@ def test_changed_information_leaves_the_contents(filled):
 def test_another_baseline_makes_scores_void(filled):
     with filled.session() as session:
         samples.store_scores(session)
-        benchmarks.set_baseline(session, "tiny", "base")
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        benchmarks.set_baseline(session, benchmark, "base")
         assert samples.has_scores(session)
-        benchmarks.set_baseline(session, "tiny", "alpha")
-        benchmarks.set_baseline(session, "tiny", "base")
+        benchmarks.set_baseline(session, benchmark, "alpha")
+        benchmarks.set_baseline(session, benchmark, "base")
         assert not samples.has_scores(session)
 
 
 def test_deleting_takes_everything_that_belongs_to_it(filled):
     with filled.session() as session:
         samples.store_scores(session)
-        benchmarks.delete_benchmark(session, "tiny")
+        benchmarks.delete_benchmark(session, benchmarks.find_benchmark(session, "tiny"))
     with filled.session() as session:
         left = {table: count for table, count in samples.row_counts(session).items() if count}
     assert left == {"crm": 1, "criteria_set": 1}
@@ -109,27 +107,25 @@ def test_deleting_takes_everything_that_belongs_to_it(filled):
 def test_other_benchmarks_survive_a_deletion(filled):
     with filled.session() as session:
         before = samples.all_rows(session)
-        benchmarks.upsert_benchmark(session, BenchmarkInfo("other", "Other"))
-        contents.upsert_queries(session, "other", samples.queries())
-        benchmarks.delete_benchmark(session, "other")
+        benchmark = benchmarks.upsert_benchmark(session, BenchmarkInfo("other", "Other"))
+        contents.upsert_queries(session, benchmark, samples.queries())
+        benchmarks.delete_benchmark(session, benchmark)
         assert samples.all_rows(session) == before
 
 
 def test_unknown_names_are_answered_with_the_known_ones(filled):
     with filled.session() as session:
         message = r"^There is no benchmark 'huge'; known are 'tiny'\.$"
-        with pytest.raises(BenchmarkNotFoundError, match=message):
-            benchmarks.get_benchmark(session, "huge")
-        with pytest.raises(BenchmarkNotFoundError, match=message):
-            benchmarks.delete_benchmark(session, "huge")
+        with pytest.raises(NotFoundError, match=message):
+            benchmarks.find_benchmark(session, "huge")
         message = r"^Benchmark 'tiny' has no LLM 'gpt'; known are 'base', 'zeta', 'alpha'\.$"
-        with pytest.raises(LLMNotFoundError, match=message):
-            benchmarks.set_baseline(session, "tiny", "gpt")
+        with pytest.raises(NotFoundError, match=message):
+            benchmarks.set_baseline(session, benchmarks.find_benchmark(session, "tiny"), "gpt")
 
 
 def test_an_empty_database_knows_none(database):
     with (
         database.session() as session,
-        pytest.raises(BenchmarkNotFoundError, match=r"; none is stored yet\.$"),
+        pytest.raises(NotFoundError, match=r"; none is stored yet\.$"),
     ):
-        benchmarks.get_benchmark(session, "tiny")
+        benchmarks.get_benchmark(session, benchmarks.find_benchmark(session, "tiny"))

@@ -2,37 +2,36 @@ from dataclasses import replace
 
 import pytest
 
-from db import (
-    BenchmarkExistsError,
-    BenchmarkInfo,
-    BenchmarkNotFoundError,
-    LLMRecord,
-    QuerySource,
-    WinRateRecord,
-    pack,
-    text_sha256,
-)
-from db.repositories import benchmarks, bundles, contents, representations, texts, win_rates
+from db.errors import DatabaseError, NotFoundError
+from db.records import BenchmarkInfo, LLMRecord, QuerySource, WinRateRecord
+from db.repositories import benchmarks, bundles, contents, representations, scores
+from db.serialization import pack, text_sha256
 from tests.db import samples
 
 
 def test_a_filled_benchmark_is_exported_as_the_same_bundle(database):
     with database.session() as session:
         assert bundles.fill_from_bundle(session, samples.bundle(), "a" * 64)
-        assert bundles.export_bundle(session, "tiny", with_texts=True) == samples.bundle()
-        assert bundles.export_bundle(session, "tiny", with_texts=False) == samples.bundle(with_texts=False)
-        assert benchmarks.get_benchmark(session, "tiny").bundle_digest == "a" * 64
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        assert bundles.export_bundle(session, benchmark, with_texts=True) == samples.bundle()
+        assert bundles.export_bundle(session, benchmark, with_texts=False) == samples.bundle(with_texts=False)
+        assert benchmarks.get_benchmark(session, benchmark).bundle_digest == "a" * 64
 
 
 def test_a_bundle_without_texts_is_exported_as_the_same_bundle(database):
     with database.session() as session:
         bundles.fill_from_bundle(session, samples.bundle(with_texts=False), "a" * 64)
-        assert bundles.export_bundle(session, "tiny", with_texts=True) == samples.bundle(with_texts=False)
+        assert bundles.export_bundle(
+            session, benchmarks.find_benchmark(session, "tiny"), with_texts=True
+        ) == samples.bundle(with_texts=False)
 
 
 def test_a_benchmark_the_user_imported_equals_the_bundled_one(filled):
     with filled.session() as session:
-        assert bundles.export_bundle(session, "tiny", with_texts=True) == samples.bundle()
+        assert (
+            bundles.export_bundle(session, benchmarks.find_benchmark(session, "tiny"), with_texts=True)
+            == samples.bundle()
+        )
 
 
 def test_the_same_digest_fills_only_once(database):
@@ -66,17 +65,19 @@ def test_another_digest_replaces_everything(database):
         samples.store_scores(session)
     with database.session() as session:
         assert bundles.fill_from_bundle(session, smaller, "b" * 64)
-        assert bundles.export_bundle(session, "tiny", with_texts=True) == smaller
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        assert bundles.export_bundle(session, benchmark, with_texts=True) == smaller
         assert not samples.has_scores(session)
-        assert representations.list_representations(session, "tiny") == {"style-2": ("zeta",)}
+        assert representations.list_representations(session, benchmark) == {"style-2": ("zeta",)}
 
 
 def test_a_replaced_bundle_keeps_the_texts_the_user_imported(database):
     with database.session() as session:
         bundles.fill_from_bundle(session, samples.bundle(with_texts=False), "a" * 64)
-        texts.fill_query_texts(session, "tiny", samples.TEXTS.values())
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.fill_query_texts(session, benchmark, samples.TEXTS.values())
         for llm in samples.LLMS:
-            texts.set_responses(session, "tiny", llm.name, samples.responses(llm.name))
+            contents.set_responses(session, benchmark, llm.name, samples.responses(llm.name))
     renumbered = tuple(
         replace(query, external_id=f"new-{query.external_id}")
         for query in samples.queries(with_text=False)[:2]
@@ -90,9 +91,10 @@ def test_a_replaced_bundle_keeps_the_texts_the_user_imported(database):
     with database.session() as session:
         assert bundles.fill_from_bundle(session, newer, "b" * 64)
     with database.session() as session:
-        assert texts.query_texts(session, "tiny") == [samples.TEXTS["q2"], samples.TEXTS["q1"]]
-        assert texts.response_texts(session, "tiny", "zeta") == ["zeta answers q2", "zeta answers q1"]
-        assert texts.response_texts(session, "tiny", "new") == [None, None]
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        assert contents.query_texts(session, benchmark) == [samples.TEXTS["q2"], samples.TEXTS["q1"]]
+        assert contents.response_texts(session, benchmark, "zeta") == ["zeta answers q2", "zeta answers q1"]
+        assert contents.response_texts(session, benchmark, "new") == [None, None]
 
 
 def test_the_texts_of_a_newer_bundle_win(database):
@@ -100,7 +102,7 @@ def test_the_texts_of_a_newer_bundle_win(database):
     with database.session() as session:
         bundles.fill_from_bundle(session, samples.bundle(), "a" * 64)
         bundles.fill_from_bundle(session, newer, "b" * 64)
-        assert texts.response_texts(session, "tiny", "zeta") == [
+        assert contents.response_texts(session, benchmarks.find_benchmark(session, "tiny"), "zeta") == [
             "zeta answers q2",
             "as the newer bundle says",
             "zeta answers q3",
@@ -114,17 +116,19 @@ def test_queries_of_equal_text_keep_each_its_own_response(database):
     bundle = replace(samples.bundle(with_texts=False), queries=twins, representations={})
     with database.session() as session:
         bundles.fill_from_bundle(session, bundle, "a" * 64)
-        texts.set_responses(session, "tiny", "zeta", {"first": "one", "second": "two"})
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.set_responses(session, benchmark, "zeta", {"first": "one", "second": "two"})
         bundles.fill_from_bundle(session, bundle, "b" * 64)
-        assert texts.response_texts(session, "tiny", "zeta") == ["one", "two"]
+        replaced = benchmarks.find_benchmark(session, "tiny")
+        assert contents.response_texts(session, replaced, "zeta") == ["one", "two"]
 
 
 def test_an_import_into_a_bundled_benchmark_leaves_it_a_bundled_one(database):
     with database.session() as session:
         bundles.fill_from_bundle(session, samples.bundle(with_texts=False), "a" * 64)
-        benchmarks.upsert_benchmark(session, samples.INFO)
-        contents.upsert_queries(session, "tiny", samples.queries())
-        assert benchmarks.get_benchmark(session, "tiny").bundle_digest == "a" * 64
+        benchmark = benchmarks.upsert_benchmark(session, samples.INFO)
+        contents.upsert_queries(session, benchmark, samples.queries())
+        assert benchmarks.get_benchmark(session, benchmark).bundle_digest == "a" * 64
         assert bundles.wants_bundle(session, "tiny", "b" * 64)
 
 
@@ -137,7 +141,10 @@ def test_other_benchmarks_are_untouched_by_a_replacement(filled):
             replace(other, llms=samples.LLMS[:1], baseline=None, responses={}, representations={}),
             "b" * 64,
         )
-        assert bundles.export_bundle(session, "tiny", with_texts=True) == samples.bundle()
+        assert (
+            bundles.export_bundle(session, benchmarks.find_benchmark(session, "tiny"), with_texts=True)
+            == samples.bundle()
+        )
 
 
 def test_scores_and_win_rates_come_with_the_bundle(filled):
@@ -146,22 +153,27 @@ def test_scores_and_win_rates_come_with_the_bundle(filled):
     with filled.session() as session:
         for key in (samples.KEY, other):
             samples.store_scores(session, key)
-        win_rates.put_win_rates(session, "tiny", samples.KEY, rates)
-        scored = bundles.export_bundle(session, "tiny", with_texts=True)
-        assert bundles.export_bundle(session, "tiny", True, crms=()) == samples.bundle()
-        assert bundles.export_bundle(session, "tiny", True, ["other"]).scores == scored.scores[1:]
-        benchmarks.delete_benchmark(session, "tiny")
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        scores.put_win_rates(session, benchmark, samples.KEY, rates)
+        scored = bundles.export_bundle(session, benchmark, with_texts=True)
+        assert bundles.export_bundle(session, benchmark, True, crms=()) == samples.bundle()
+        assert bundles.export_bundle(session, benchmark, True, ["other"]).scores == scored.scores[1:]
+        benchmarks.delete_benchmark(session, benchmark)
     with filled.session() as session:
         bundles.fill_from_bundle(session, scored, "a" * 64)
-        assert bundles.export_bundle(session, "tiny", with_texts=True) == scored
-        assert win_rates.get_win_rates(session, "tiny", samples.KEY) == rates
-        assert win_rates.get_win_rates(session, "tiny", other) == ()
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        assert bundles.export_bundle(session, benchmark, with_texts=True) == scored
+        assert scores.get_win_rates(session, benchmark, samples.KEY) == rates
+        assert scores.get_win_rates(session, benchmark, other) == ()
 
 
 def test_a_benchmark_is_imported_as_the_users_own(database):
     with database.session() as session:
         assert bundles.import_bundle(session, samples.bundle())
-        assert benchmarks.get_benchmark(session, "tiny").bundle_digest is None
+        assert (
+            benchmarks.get_benchmark(session, benchmarks.find_benchmark(session, "tiny")).bundle_digest
+            is None
+        )
         before = samples.all_rows(session)
         assert not bundles.import_bundle(session, samples.bundle())
         assert not bundles.import_bundle(session, samples.bundle(with_texts=False))
@@ -181,11 +193,11 @@ def test_a_benchmark_is_imported_as_the_users_own(database):
 def test_another_benchmark_of_the_same_slug_is_not_imported(filled, change):
     with filled.session() as session:
         before = samples.all_rows(session)
-        with pytest.raises(BenchmarkExistsError):
+        with pytest.raises(DatabaseError, match="Another benchmark 'tiny' is stored"):
             bundles.import_bundle(session, replace(samples.bundle(), **change))
         assert samples.all_rows(session) == before
 
 
 def test_an_unknown_benchmark_cannot_be_exported(database):
-    with database.session() as session, pytest.raises(BenchmarkNotFoundError):
-        bundles.export_bundle(session, "tiny", with_texts=True)
+    with database.session() as session, pytest.raises(NotFoundError, match="no benchmark 'tiny'"):
+        bundles.export_bundle(session, benchmarks.find_benchmark(session, "tiny"), with_texts=True)

@@ -2,17 +2,20 @@ from dataclasses import replace
 
 import pytest
 
-from db import BenchmarkNotFoundError, CategoryTree, LLMRecord, QuerySource, text_sha256
-from db.repositories import benchmarks, contents, texts
+from db.errors import NotFoundError
+from db.records import CategoryTree, LLMRecord, QuerySource
+from db.repositories import benchmarks, contents
+from db.serialization import text_sha256
 from tests.db import samples
 
 
 def test_new_llms_are_added_after_the_stored_ones(filled):
     with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
         contents.upsert_llms(
-            session, "tiny", [LLMRecord("new", "New"), LLMRecord("zeta", "Zeta 2", "changed")]
+            session, benchmark, [LLMRecord("new", "New"), LLMRecord("zeta", "Zeta 2", "changed")]
         )
-        llms = benchmarks.get_benchmark(session, "tiny").llms
+        llms = benchmarks.get_benchmark(session, benchmark).llms
     assert llms == (
         samples.LLMS[0],
         LLMRecord("zeta", "Zeta 2", "changed"),
@@ -23,10 +26,11 @@ def test_new_llms_are_added_after_the_stored_ones(filled):
 
 def test_new_categories_and_topics_are_added_after_the_stored_ones(filled):
     with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
         contents.upsert_categories(
-            session, "tiny", [CategoryTree("Aims", ()), CategoryTree("Home", ("Attic", "Cooking"))]
+            session, benchmark, [CategoryTree("Aims", ()), CategoryTree("Home", ("Attic", "Cooking"))]
         )
-        categories = benchmarks.get_benchmark(session, "tiny").categories
+        categories = benchmarks.get_benchmark(session, benchmark).categories
     assert [category.name for category in categories] == ["Home", "Work", "Aims"]
     assert [topic.name for topic in categories[0].topics] == ["Cooking", "Garden", "Attic"]
     assert categories[2].topics == ()
@@ -35,8 +39,9 @@ def test_new_categories_and_topics_are_added_after_the_stored_ones(filled):
 def test_queries_keep_their_place_and_new_ones_follow(filled):
     with filled.session() as session:
         new = QuerySource("q0", "Play", "Chess", text_sha256("Who wins?"), "Who wins?")
-        contents.upsert_queries(session, "tiny", [new, samples.queries()[2]])
-        record = benchmarks.get_benchmark(session, "tiny")
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.upsert_queries(session, benchmark, [new, samples.queries()[2]])
+        record = benchmarks.get_benchmark(session, benchmark)
     assert [query.external_id for query in record.queries] == ["q2", "q1", "q3", "q0"]
     assert [category.name for category in record.categories] == ["Home", "Work", "Play"]
 
@@ -44,28 +49,32 @@ def test_queries_keep_their_place_and_new_ones_follow(filled):
 def test_a_query_given_without_text_keeps_its_text(filled):
     with filled.session() as session:
         before = samples.all_rows(session)
-        contents.upsert_queries(session, "tiny", samples.queries(with_text=False))
+        contents.upsert_queries(
+            session, benchmarks.find_benchmark(session, "tiny"), samples.queries(with_text=False)
+        )
         assert samples.all_rows(session) == before
 
 
 def test_a_text_of_another_hash_does_not_stay(filled):
     changed = replace(samples.queries()[0], sha256=text_sha256("other"), text=None)
     with filled.session() as session:
-        contents.upsert_queries(session, "tiny", [changed])
-        assert texts.query_texts(session, "tiny", ["q2", "q1"]) == [None, samples.TEXTS["q1"]]
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.upsert_queries(session, benchmark, [changed])
+        assert contents.query_texts(session, benchmark, ["q2", "q1"]) == [None, samples.TEXTS["q1"]]
 
 
 def test_a_query_can_move_to_another_topic_and_empty_topics_be_deleted(filled):
     with filled.session() as session:
         samples.store_scores(session)
+        benchmark = benchmarks.find_benchmark(session, "tiny")
         contents.upsert_queries(
-            session, "tiny", [replace(samples.queries()[1], category="Home", topic="Garden")]
+            session, benchmark, [replace(samples.queries()[1], category="Home", topic="Garden")]
         )
-        assert benchmarks.get_benchmark(session, "tiny").queries[1].topic == "Garden"
-        contents.delete_unused_topics(session, "tiny")
-        record = benchmarks.get_benchmark(session, "tiny")
+        assert benchmarks.get_benchmark(session, benchmark).queries[1].topic == "Garden"
+        contents.delete_unused_topics(session, benchmark)
+        record = benchmarks.get_benchmark(session, benchmark)
         assert [(category.name, category.n_queries) for category in record.categories] == [("Home", 3)]
-        assert texts.query_texts(session, "tiny") == list(samples.TEXTS.values())
+        assert contents.query_texts(session, benchmark) == list(samples.TEXTS.values())
         assert samples.has_scores(session)
 
 
@@ -76,32 +85,37 @@ def test_changed_queries_make_scores_void(filled, external_id):
     )
     with filled.session() as session:
         samples.store_scores(session)
-        contents.upsert_queries(session, "tiny", samples.queries())
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.upsert_queries(session, benchmark, samples.queries())
         assert samples.has_scores(session)
-        contents.upsert_queries(session, "tiny", [changed])
+        contents.upsert_queries(session, benchmark, [changed])
         assert not samples.has_scores(session)
 
 
 def test_equal_texts_share_a_hash(filled):
     twin = replace(samples.queries()[0], external_id="q0")
     with filled.session() as session:
-        contents.upsert_queries(session, "tiny", [twin])
-        found = contents.query_ids_by_sha256(session, "tiny")
-    assert found == {
-        text_sha256(samples.TEXTS["q2"]): ("q2", "q0"),
-        text_sha256(samples.TEXTS["q1"]): ("q1",),
-        text_sha256(samples.TEXTS["q3"]): ("q3",),
-    }
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.upsert_queries(session, benchmark, [twin])
+        queries = benchmarks.get_benchmark(session, benchmark).queries
+    assert [(query.external_id, query.sha256) for query in queries] == [
+        (name, text_sha256(samples.TEXTS[text]))
+        for name, text in (("q2", "q2"), ("q1", "q1"), ("q3", "q3"), ("q0", "q2"))
+    ]
 
 
 def test_texts_no_database_can_hold_are_stored_in_their_storable_form(filled):
     text = "nul \x00 and half a pair \ud800"
     with filled.session() as session:
-        contents.upsert_queries(session, "tiny", [QuerySource("q0", "Work", "Mail", text_sha256(text), text)])
-        texts.set_responses(session, "tiny", "zeta", {"q0": text})
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.upsert_queries(
+            session, benchmark, [QuerySource("q0", "Work", "Mail", text_sha256(text), text)]
+        )
+        contents.set_responses(session, benchmark, "zeta", {"q0": text})
     with filled.session() as session:
-        assert texts.query_texts(session, "tiny", ["q0"]) == ["nul \ufffd and half a pair \ufffd"]
-        assert texts.response_texts(session, "tiny", "zeta")[3] == "nul \ufffd and half a pair \ufffd"
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        assert contents.query_texts(session, benchmark, ["q0"]) == ["nul \ufffd and half a pair \ufffd"]
+        assert contents.response_texts(session, benchmark, "zeta")[3] == "nul \ufffd and half a pair \ufffd"
 
 
 def test_a_large_import_is_stored_whole_and_in_order(filled):
@@ -109,18 +123,110 @@ def test_a_large_import_is_stored_whole_and_in_order(filled):
         QuerySource(f"n{n:04d}", "Work", "Mail", text_sha256(str(n)), str(n)) for n in reversed(range(2000))
     ]
     with filled.session() as session:
-        contents.upsert_queries(session, "tiny", many)
-        texts.set_responses(session, "tiny", "zeta", {query.external_id: query.external_id for query in many})
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.upsert_queries(session, benchmark, many)
+        contents.set_responses(
+            session, benchmark, "zeta", {query.external_id: query.external_id for query in many}
+        )
     with filled.session() as session:
-        assert texts.query_texts(session, "tiny")[3:] == [query.text for query in many]
-        assert texts.response_texts(session, "tiny", "zeta")[3:] == [query.external_id for query in many]
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        assert contents.query_texts(session, benchmark)[3:] == [query.text for query in many]
+        assert contents.response_texts(session, benchmark, "zeta")[3:] == [
+            query.external_id for query in many
+        ]
         chosen = [query.external_id for query in many[::2]]
-        assert texts.query_texts(session, "tiny", chosen) == [query.text for query in many[::2]]
+        assert contents.query_texts(session, benchmark, chosen) == [query.text for query in many[::2]]
 
 
 @pytest.mark.parametrize(
     "upsert", [contents.upsert_llms, contents.upsert_categories, contents.upsert_queries]
 )
 def test_an_unknown_benchmark_is_refused(database, upsert):
-    with database.session() as session, pytest.raises(BenchmarkNotFoundError):
-        upsert(session, "tiny", [])
+    with database.session() as session, pytest.raises(NotFoundError, match="no benchmark 'tiny'"):
+        upsert(session, benchmarks.find_benchmark(session, "tiny"), [])
+
+
+def test_query_texts_come_in_the_order_asked_for(filled):
+    with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        assert contents.query_texts(session, benchmark) == list(samples.TEXTS.values())
+        assert contents.query_texts(session, benchmark, ["q3", "q2"]) == [
+            samples.TEXTS["q3"],
+            samples.TEXTS["q2"],
+        ]
+        assert contents.query_texts(session, benchmark, []) == []
+        with pytest.raises(NotFoundError, match=r"^Benchmark 'tiny' has no query with the id 'q7'\.$"):
+            contents.query_texts(session, benchmark, ["q1", "q7"])
+
+
+def test_missing_query_texts_are_found_by_their_hash(database):
+    with database.session() as session:
+        benchmark = benchmarks.upsert_benchmark(session, samples.INFO)
+        contents.upsert_queries(session, benchmark, samples.queries(with_text=False))
+        offered = ["unrelated", samples.TEXTS["q1"], samples.TEXTS["q3"]]
+        assert contents.fill_query_texts(session, benchmark, offered) == 2
+        assert contents.query_texts(session, benchmark) == [None, samples.TEXTS["q1"], samples.TEXTS["q3"]]
+        assert contents.fill_query_texts(session, benchmark, offered) == 0
+
+
+def test_responses_come_in_query_order_with_gaps(filled):
+    with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.upsert_llms(session, benchmark, [samples.LLMRecord("new", "New")])
+        contents.set_responses(session, benchmark, "new", {"q3": "three", "q2": "two"})
+        assert contents.response_texts(session, benchmark, "new") == ["two", None, "three"]
+        contents.set_responses(session, benchmark, "new", {"q1": "one", "q2": "two again"})
+        assert contents.response_texts(session, benchmark, "new") == ["two again", "one", "three"]
+        assert contents.response_texts(session, benchmark, "zeta") == list(samples.responses("zeta").values())
+
+
+def test_two_responses_to_one_query(filled):
+    with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.upsert_llms(session, benchmark, [samples.LLMRecord("new", "New")])
+        assert contents.response_pair(session, benchmark, "q1", "zeta", "base") == (
+            "zeta answers q1",
+            "base answers q1",
+        )
+        assert contents.response_pair(session, benchmark, "q1", "new", "alpha") == (None, "alpha answers q1")
+        with pytest.raises(NotFoundError, match="no query with the id 'q7'"):
+            contents.response_pair(session, benchmark, "q7", "zeta", "base")
+
+
+def test_answered_are_the_queries_with_both_texts(database):
+    with database.session() as session:
+        benchmark = benchmarks.upsert_benchmark(session, samples.INFO)
+        contents.upsert_llms(session, benchmark, samples.LLMS)
+        contents.upsert_queries(session, benchmark, samples.queries(with_text=False))
+        contents.set_responses(session, benchmark, "zeta", {"q3": "three", "q2": "two"})
+        assert not any(row.any() for row in contents.answered_queries(session, benchmark).values())
+        contents.fill_query_texts(session, benchmark, [samples.TEXTS["q1"], samples.TEXTS["q3"]])
+        answered = contents.answered_queries(session, benchmark)
+    assert {llm: row.tolist() for llm, row in answered.items()} == {
+        "base": [False] * 3,
+        "zeta": [False, False, True],
+        "alpha": [False] * 3,
+    }
+
+
+def test_scores_outlive_the_import_of_missing_texts_only(filled):
+    with filled.session() as session:
+        samples.store_scores(session)
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        contents.set_responses(session, benchmark, "zeta", samples.responses("zeta"))
+        assert samples.has_scores(session)
+        contents.set_responses(session, benchmark, "zeta", {"q1": "another answer"})
+        assert not samples.has_scores(session)
+
+
+def test_unknown_names_are_refused_and_nothing_is_stored(filled):
+    with filled.session() as session:
+        before = samples.all_rows(session)
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        with pytest.raises(NotFoundError, match="no LLM 'gpt'"):
+            contents.set_responses(session, benchmark, "gpt", {"q1": "text"})
+        with pytest.raises(NotFoundError, match="no query with the id 'q7'"):
+            contents.set_responses(session, benchmark, "zeta", {"q1": "text", "q7": "text"})
+        with pytest.raises(NotFoundError, match="no LLM 'gpt'"):
+            contents.response_texts(session, benchmark, "gpt")
+        assert samples.all_rows(session) == before

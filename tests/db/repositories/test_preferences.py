@@ -2,16 +2,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from db import (
-    Database,
-    Message,
-    PreferenceRecord,
-    PreferenceSetInfo,
-    PreferenceSetNotFoundError,
-    StepCount,
-    Winner,
-)
+from db import Database
+from db.errors import NotFoundError
+from db.records import StepCount
 from db.repositories import preferences as repository
+from db.source_records import Message, PreferenceRecord, PreferenceSetInfo, Winner
 
 SLUG = "arena"
 
@@ -53,13 +48,15 @@ FOUR = [
 def stored(database: Database, rows: Iterable[PreferenceRecord] = FOUR) -> Database:
     with database.session() as session:
         repository.put_preference_set(session, info())
-        repository.add_preferences(session, SLUG, 0, list(rows))
+        repository.add_preferences(session, repository.find_preference_set(session, SLUG), 0, list(rows))
     return database
 
 
 def read(database: Database, batch: int = repository.BATCH) -> list[PreferenceRecord]:
     with database.session() as session:
-        return list(repository.preferences_of(session, SLUG, batch=batch))
+        return list(
+            repository.preferences_of(session, repository.find_preference_set(session, SLUG), batch=batch)
+        )
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 4, 5])
@@ -70,10 +67,10 @@ def test_what_is_stored_is_read_back_in_order_whatever_the_batch(database: Datab
 def test_a_set_says_where_it_is_from_and_how_much_of_it_is_there(database: Database) -> None:
     stored(database, FOUR[:3])
     with database.session() as session:
-        before = repository.get_preference_set(session, SLUG)
-        repository.add_preferences(session, SLUG, 3, FOUR[3:])
-        after = repository.get_preference_set(session, SLUG)
-        assert repository.list_preference_sets(session) == [after]
+        preference_set = repository.find_preference_set(session, SLUG)
+        before = repository.get_preference_set(session, preference_set)
+        repository.add_preferences(session, preference_set, 3, FOUR[3:])
+        after = repository.get_preference_set(session, preference_set)
     assert (before.info, before.n_stored, before.is_complete) == (info(), 3, False)
     assert (after.n_stored, after.is_complete, after.created_at) == (4, True, before.created_at)
 
@@ -81,15 +78,15 @@ def test_a_set_says_where_it_is_from_and_how_much_of_it_is_there(database: Datab
 def test_what_is_there_stays(database: Database) -> None:
     stored(database)
     with database.session() as session:
-        repository.put_preference_set(session, info(kept=1))
-        repository.add_preferences(session, SLUG, 0, [preference(1, "another query")])
-        assert repository.get_preference_set(session, SLUG).info == info()
+        preference_set = repository.put_preference_set(session, info(kept=1))
+        repository.add_preferences(session, preference_set, 0, [preference(1, "another query")])
+        assert repository.get_preference_set(session, preference_set).info == info()
     assert read(database) == FOUR
 
 
 def test_first_turns_are_distinct_and_counted_and_never_blank(database: Database) -> None:
     with stored(database).session() as session:
-        found = repository.first_turns(session, SLUG)
+        found = repository.first_turns(session, repository.find_preference_set(session, SLUG))
     assert [(turn.text, turn.external_id, turn.n_preferences) for turn in found] == [
         ("soup?", "q1", 2),
         ("roses?", "q2", 1),
@@ -98,7 +95,7 @@ def test_first_turns_are_distinct_and_counted_and_never_blank(database: Database
 
 def test_winners_languages_and_llms_are_counted(database: Database) -> None:
     with stored(database).session() as session:
-        counts = repository.preference_counts(session, SLUG)
+        counts = repository.preference_counts(session, repository.find_preference_set(session, SLUG))
     assert counts.winners == {Winner.A: 1, Winner.B: 2, Winner.TIE: 1}
     assert counts.languages == {"English": 4}
     assert list(counts.llms.items()) == [("alpha", 4), ("beta", 2), ("gamma", 2)]
@@ -113,16 +110,20 @@ def test_sets_do_not_touch_each_other(database: Database) -> None:
     stored(database)
     with database.session() as session:
         repository.put_preference_set(session, info("other"))
-        repository.add_preferences(session, "other", 0, FOUR[:2])
-        repository.delete_preference_set(session, SLUG)
+        repository.add_preferences(session, repository.find_preference_set(session, "other"), 0, FOUR[:2])
+        repository.delete_preference_set(session, repository.find_preference_set(session, SLUG))
     with database.session() as session:
-        assert [found.info.slug for found in repository.list_preference_sets(session)] == ["other"]
-        assert list(repository.preferences_of(session, "other")) == FOUR[:2]
+        with pytest.raises(NotFoundError, match=r"no preference data 'arena'; known are 'other'\.$"):
+            repository.find_preference_set(session, SLUG)
+        assert (
+            list(repository.preferences_of(session, repository.find_preference_set(session, "other")))
+            == FOUR[:2]
+        )
 
 
 def test_an_unknown_set_is_answered_with_those_there_are(database: Database) -> None:
     with (
         stored(database).session() as session,
-        pytest.raises(PreferenceSetNotFoundError, match=r"no preference data 'x'; known are 'arena'"),
+        pytest.raises(NotFoundError, match=r"no preference data 'x'; known are 'arena'"),
     ):
-        repository.first_turns(session, "x")
+        repository.first_turns(session, repository.find_preference_set(session, "x"))

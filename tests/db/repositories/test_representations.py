@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from db import BenchmarkInfo, LLMNotFoundError, PayloadError
+from db.errors import DatabaseError, NotFoundError
+from db.records import BenchmarkInfo
 from db.repositories import benchmarks, contents, representations
+from db.serialization import unpack
 from tests.db import samples
 
 
@@ -15,27 +17,32 @@ def assert_same(actual, expected):
 
 def test_arrays_are_got_as_they_were_put(filled):
     with filled.session() as session:
-        stored = representations.get_representations(session, "tiny", "style-1")
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        stored = representations.payloads_by_llm(session, benchmark, "style-1")
         assert list(stored) == ["base", "zeta", "alpha"]
         for place, llm in enumerate(stored):
-            assert_same(stored[llm], samples.arrays(place))
+            assert_same(unpack(stored[llm]), samples.arrays(place))
             assert_same(
-                representations.get_representation(session, "tiny", llm, "style-1"), samples.arrays(place)
+                representations.get_representation(session, benchmark, llm, "style-1"), samples.arrays(place)
             )
-        assert_same(representations.get_query_representation(session, "tiny", "style-1"), samples.arrays(9))
+        assert_same(
+            representations.get_query_representation(session, benchmark, "style-1"), samples.arrays(9)
+        )
 
 
 def test_what_is_not_stored_is_none(filled):
     with filled.session() as session:
-        assert representations.get_representation(session, "tiny", "zeta", "style-2") is None
-        assert representations.get_query_representation(session, "tiny", "style-2") is None
-        assert representations.get_representations(session, "tiny", "style-2") == {}
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        assert representations.get_representation(session, benchmark, "zeta", "style-2") is None
+        assert representations.get_query_representation(session, benchmark, "style-2") is None
+        assert representations.payloads_by_llm(session, benchmark, "style-2") == {}
 
 
 def test_the_list_says_which_llms_have_which(filled):
     with filled.session() as session:
-        representations.put_representation(session, "tiny", "alpha", "minilm", samples.arrays(3))
-        assert representations.list_representations(session, "tiny") == {
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        representations.put_representation(session, benchmark, "alpha", "minilm", samples.arrays(3))
+        assert representations.list_representations(session, benchmark) == {
             "minilm": ("alpha",),
             "style-1": ("base", "zeta", "alpha"),
         }
@@ -45,9 +52,13 @@ def test_the_list_says_which_llms_have_which(filled):
 def test_replaced_arrays_make_scores_void_and_equal_ones_do_not(filled, of_queries):
     def put(name, seed):
         if of_queries:
-            representations.put_query_representation(session, "tiny", name, samples.arrays(seed))
+            representations.put_query_representation(
+                session, benchmarks.find_benchmark(session, "tiny"), name, samples.arrays(seed)
+            )
         else:
-            representations.put_representation(session, "tiny", "zeta", name, samples.arrays(seed))
+            representations.put_representation(
+                session, benchmarks.find_benchmark(session, "tiny"), "zeta", name, samples.arrays(seed)
+            )
 
     with filled.session() as session:
         samples.store_scores(session)
@@ -62,22 +73,28 @@ def test_replaced_arrays_make_scores_void_and_equal_ones_do_not(filled, of_queri
 
 def test_two_benchmarks_may_use_the_same_names(filled):
     with filled.session() as session:
-        benchmarks.upsert_benchmark(session, BenchmarkInfo("other", "Other"))
-        contents.upsert_llms(session, "other", samples.LLMS)
-        representations.put_representation(session, "other", "zeta", "style-1", samples.arrays(5))
-        assert_same(representations.get_representation(session, "tiny", "zeta", "style-1"), samples.arrays(1))
+        benchmark = benchmarks.upsert_benchmark(session, BenchmarkInfo("other", "Other"))
+        contents.upsert_llms(session, benchmark, samples.LLMS)
+        representations.put_representation(session, benchmark, "zeta", "style-1", samples.arrays(5))
         assert_same(
-            representations.get_representation(session, "other", "zeta", "style-1"), samples.arrays(5)
+            representations.get_representation(
+                session, benchmarks.find_benchmark(session, "tiny"), "zeta", "style-1"
+            ),
+            samples.arrays(1),
+        )
+        assert_same(
+            representations.get_representation(session, benchmark, "zeta", "style-1"), samples.arrays(5)
         )
 
 
 def test_unknown_llms_and_objects_are_refused(filled):
     with filled.session() as session:
-        with pytest.raises(LLMNotFoundError):
-            representations.put_representation(session, "tiny", "gpt", "style-1", samples.arrays(1))
-        with pytest.raises(LLMNotFoundError):
-            representations.get_representation(session, "tiny", "gpt", "style-1")
-        with pytest.raises(PayloadError):
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        with pytest.raises(NotFoundError, match="no LLM 'gpt'"):
+            representations.put_representation(session, benchmark, "gpt", "style-1", samples.arrays(1))
+        with pytest.raises(NotFoundError, match="no LLM 'gpt'"):
+            representations.get_representation(session, benchmark, "gpt", "style-1")
+        with pytest.raises(DatabaseError, match="The arrays cannot be stored"):
             representations.put_query_representation(
-                session, "tiny", "x", {"a": np.array([{}], dtype=object)}
+                session, benchmark, "x", {"a": np.array([{}], dtype=object)}
             )

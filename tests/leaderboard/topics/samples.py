@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from db import Database, TopicMapRecord, text_sha256
-from db.repositories import embeddings, pools, topic_maps
+from db import Database
+from db.repositories import pools, representations
+from db.serialization import text_sha256
+from db.source_records import TopicMapRecord
 from leaderboard.topics.actions import (
     Action,
     DropQueries,
@@ -116,11 +118,11 @@ def store(database: Database, *, digest: str = DIGEST, with_embeddings: bool = T
     for word, axis in (("old", 0), ("hill", 0), ("ot ", 1), ("mail", 2), ("bread", 3)):
         points[[word in text for text in TEXTS], axis] += 1
     with database.session() as session:
-        pools.put_pool(session, POOL, "Daily questions")
-        pools.add_to_pool(session, POOL, [(text, "test:1") for text in TEXTS])
-        topic_maps.put_topic_map(
+        pool = pools.put_pool(session, POOL, "Daily questions")
+        pools.add_to_pool(session, pool, [(text, "test:1") for text in TEXTS])
+        pools.put_topic_map(
             session,
-            POOL,
+            pool,
             TopicMapRecord(
                 topics=topics,
                 steps=("clustered",),
@@ -135,4 +137,4 @@ def store(database: Database, *, digest: str = DIGEST, with_embeddings: bool = T
         )
         if with_embeddings:
             vectors = {text_sha256(text): point for text, point in zip(TEXTS, points, strict=True)}
-            embeddings.put_embeddings(session, "test", vectors)
+            representations.put_embeddings(session, "test", vectors)

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from db import Database
-from leaderboard.pictures.charts import LIGHT
+from leaderboard.render.chart_style import DARK, LIGHT
+from leaderboard.render.tables import topic_figures
+from leaderboard.render.topic_charts import map_groups, query_hovers, query_map, topic_treemap
 from leaderboard.service import Service
 from leaderboard.topics.actions import DropQueries, Rename
 from leaderboard.topics.atlas import OUTLIERS, Atlas, atlas_of_benchmark, atlas_of_pool, main_axes
-from leaderboard.topics.charts import map_groups, query_map, topic_treemap
 from leaderboard.topics.curation import CuratedTopics, Curation
-from leaderboard.topics.quality import coherence_of, figures, figures_html
+from leaderboard.topics.quality import coherence_of, figures
 from tests.db.conftest import sqlite_template
 from tests.leaderboard.topics.samples import HOT, POOL, TREE, ids, store
 from tests.precompute.conftest import database, empty_file
@@ -64,7 +65,7 @@ def test_figures_of_the_clustering_are_shown_where_they_were_measured(topics: Cu
     assert "3 seeds, at least 0.60" in shown["Stability"].note
     assert shown["Without a topic"].note.startswith("25.0 % before")
     assert (coherence_of(full, "0"), coherence_of(full, "1")) == (0.5, None)
-    assert "<dt>Stability</dt>" in figures_html(figures(full))
+    assert "<dt>Stability</dt>" in topic_figures(figures(full))
 
 
 def test_the_map_has_every_kept_query_once_by_category() -> None:
@@ -81,24 +82,24 @@ def test_a_chosen_topic_stands_out_with_its_parts() -> None:
     assert groups[-1].chosen
     assert groups[-1].positions.tolist() == [0, 1, 2]
     assert groups[1].positions.tolist() == [3, 4]
-    figure = query_map(atlas(), groups, dark=False, palette=LIGHT)
+    figure = query_map(atlas(), groups, LIGHT)
     assert figure.data[-1].marker.opacity > figure.data[1].marker.opacity
     assert figure.data[-1].marker.color == figure.data[1].marker.color
 
 
 def test_dots_tell_the_start_of_the_query_in_short_lines_without_markup() -> None:
-    hovers = atlas().hovers
+    hovers = query_hovers(atlas())
 
     assert hovers[0].startswith("How &lt;b&gt;hot&lt;/b&gt; &amp; salty? ")
     assert hovers[0].endswith("…<br><b>Soup</b>")
     assert max(map(len, re.sub("&[a-z]+;", "x", hovers[0]).split("<br>"))) <= 45
     assert hovers[7] == f"text not stored<br><b>{OUTLIERS}</b>"
-    long_word = atlas(texts={"a": "x" * 100}).hovers[0]
+    long_word = query_hovers(atlas(texts={"a": "x" * 100}))[0]
     assert long_word == f"{'x' * 44}<br>{'x' * 44}<br>{'x' * 12}<br><b>Soup</b>"
 
 
 def test_areas_add_up_from_parts_to_topics_to_categories() -> None:
-    [area] = topic_treemap(TREE, dark=True, palette=LIGHT).data
+    [area] = topic_treemap(TREE, DARK).data
     size = dict(zip(area.ids, area.values, strict=True))
 
     assert size == {
@@ -116,7 +117,7 @@ def test_areas_add_up_from_parts_to_topics_to_categories() -> None:
 
 def test_names_are_no_markup_in_areas(topics: CuratedTopics, database: Database) -> None:
     after = Curation(database).edit(POOL, Rename("0", "<i>x</i>", "<script>"), "x")
-    [area] = topic_treemap(after.tree, dark=False, palette=LIGHT).data
+    [area] = topic_treemap(after.tree, LIGHT).data
 
     assert not any("<i>" in text or "<script>" in text for text in (*area.labels, *area.hovertext))
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from db import CollectedRecord, Database
+from db import Database
+from db.source_records import CollectedRecord
 from precompute import __main__ as command_line
 from tests.crm.backends.scripted_server import ScriptedServer
 from tests.precompute.collect import samples

@@ -10,15 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from db import BenchmarkInfo, CollectedRecord, Database, LLMRecord, QuerySource, text_sha256
-from db.repositories import benchmarks, collections, contents, texts
-from leaderboard.judging import changing_line
+from crm.llm import client
+from db import Database
+from db.records import BenchmarkInfo, LLMRecord, QuerySource
+from db.repositories import benchmarks, contents
+from db.serialization import text_sha256
+from db.source_records import CollectedRecord
+from leaderboard.scoring_jobs import progress
 from precompute import __main__ as command_line
-from precompute import database as precompute_database
-from precompute import text_embedding
-from precompute.collect import job, storing
-from precompute.llms import endpoint
+from precompute import embed
+from precompute.collect import collection, writer
+from precompute.commands import options as precompute_database
 from tests.crm.backends.scripted_server import Answer
+from tests.db import samples as db_samples
 from tests.precompute import samples as precompute_samples
 
 SLUG = "mine"
@@ -42,12 +46,13 @@ def store(database: Database, n_queries: int = 12, *, baseline: bool = True) -> 
             )
             for number in range(n_queries)
         ]
-        contents.upsert_queries(session, SLUG, sources)
+        benchmark = benchmarks.find_benchmark(session, SLUG)
+        contents.upsert_queries(session, benchmark, sources)
         if baseline:
-            contents.upsert_llms(session, SLUG, [LLMRecord("base", "Base")])
+            contents.upsert_llms(session, benchmark, [LLMRecord("base", "Base")])
             answers = {source.external_id: f"base on {source.external_id}" for source in sources}
-            texts.set_responses(session, SLUG, "base", answers)
-            benchmarks.set_baseline(session, SLUG, "base")
+            contents.set_responses(session, benchmark, "base", answers)
+            benchmarks.set_baseline(session, benchmark, "base")
 
 
 def completion(content: Any, *, finish: str = "stop", usage: bool = True, **message: Any) -> dict[str, Any]:
@@ -97,7 +102,7 @@ def well_behaved(asked: str, model: str, _before: int) -> Answer:
 def collected(database: Database, llm: str = "alpha") -> dict[str, CollectedRecord]:
     """What is stored, but for how long it took."""
     with database.session() as session:
-        records = collections.get_collected(session, SLUG, llm)
+        records = db_samples.collected(session, benchmarks.find_benchmark(session, SLUG), llm)
     return {external_id: replace(record, seconds=0.0) for external_id, record in records.items()}
 
 
@@ -122,11 +127,11 @@ def without_models(patch: Callable[[object, str, object], object], bundled: Path
     fitted = precompute_samples.RecordingRepresentation(**precompute_samples.fitted())
     encoder = _Encoder()
     patch(precompute_database, "BUNDLED", bundled)
-    patch(text_embedding, "sentence_encoder", lambda: encoder)
-    patch(endpoint, "_backoff", lambda _: 0.01)
-    patch(changing_line, "_LOG_SECONDS", 1e9)
-    for module in (job, storing):
-        patch(module, "representation", lambda _: fitted)
+    patch(embed, "sentence_encoder", lambda: encoder)
+    patch(client, "_backoff", lambda _: 0.01)
+    patch(progress, "_LOG_SECONDS", 1e9)
+    for module in (collection, writer):
+        patch(module, "representation", lambda *_: fitted)
 
 
 if __name__ == "__main__":  # the process that the tests kill

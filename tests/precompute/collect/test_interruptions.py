@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from db import Database
-from db.repositories import representations, texts
+from db.repositories import contents, representations
+from db.repositories.benchmarks import find_benchmark
 from tests.crm.backends.scripted_server import Answer
 from tests.db.conftest import empty_url, postgres
 from tests.precompute.collect import samples
@@ -47,8 +48,9 @@ def contents_of(database: Database) -> dict[str, object]:
         # An attempt before the kill may have failed in place of one after it.
         found[llm] = {name: (r.status, r.text, r.reasoning, r.settings_digest) for name, r in records.items()}
         with database.session() as session:
-            found[f"texts of {llm}"] = texts.response_texts(session, samples.SLUG, llm)
-            arrays = representations.get_representation(session, samples.SLUG, llm, "minilm-style-2")
+            benchmark = find_benchmark(session, samples.SLUG)
+            found[f"texts of {llm}"] = contents.response_texts(session, benchmark, llm)
+            arrays = representations.get_representation(session, benchmark, llm, "minilm-style-2")
         assert arrays is not None
         found[f"arrays of {llm}"] = {name: array.tobytes() for name, array in arrays.items()}
     return found

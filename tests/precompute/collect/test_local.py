@@ -7,18 +7,19 @@ from pathlib import Path
 import pytest
 
 from crm.criteria import CriteriaSet
-from crm.errors import CheckpointError, MissingPackageError
-from db import CollectedStatus
-from db.repositories import benchmarks, collections
+from crm.errors import UnavailableError
+from crm.llm import make_chat_models
+from crm.llm.chat_model import FailureKind, LLMFailure, LLMReply, Outcome, Prompt
+from crm.llm.local import reply_of
+from crm.llm.settings import read_llms
+from db.repositories import benchmarks
+from db.source_records import AnswerStatus
 from leaderboard.service import Service
 from leaderboard.view import View
 from precompute.__main__ import main
-from precompute.llms.config import read_llms
-from precompute.llms.local import reply_of
-from precompute.llms.providers import make_providers
-from precompute.llms.reply import Failure, FailureKind, Outcome, Prompt, Reply
 from tests.checkpoints import make_causal, make_checkpoint
 from tests.conftest import Run
+from tests.db import samples as db_samples
 
 QUESTIONS = [
     Prompt("short", "How are you?"),
@@ -39,7 +40,7 @@ def answers(folder: Path, prompts: list[Prompt], keys: str) -> dict[str, Outcome
     (folder / "llms.toml").write_text(f"[tiny]\n{keys}\n")
     told: list[Outcome] = []
     [llm] = read_llms(folder / "llms.toml")
-    asyncio.run(make_providers([llm])["tiny"].ask(prompts, told.append))
+    asyncio.run(make_chat_models([llm])["tiny"].ask(prompts, told.append))
     return {outcome.prompt.external_id: outcome for outcome in told}
 
 
@@ -57,11 +58,12 @@ def test_smollm2_answers_a_part_of_dailybench(
     assert code == 0
     assert "note: dailybench is your own now" in out
     with own_service.database.session() as session:
-        records = collections.get_collected(session, "dailybench", "smol")
-        assert benchmarks.get_benchmark(session, "dailybench").llms[-1].name == "smol"
+        benchmark = benchmarks.find_benchmark(session, "dailybench")
+        records = db_samples.collected(session, benchmark, "smol")
+        assert benchmarks.get_benchmark(session, benchmark).llms[-1].name == "smol"
     assert len(records) == 2
     for record in records.values():
-        assert record.status == CollectedStatus.TRUNCATED
+        assert record.status == AnswerStatus.TRUNCATED
         assert record.completion_tokens == 12
         assert len((record.text or "").split()) > 4
     view = View("dailybench", criteria=CriteriaSet.of(["concise"]))
@@ -83,33 +85,33 @@ def test_a_query_too_long_for_the_model_fails_alone(models: Path) -> None:
         models, QUESTIONS, 'provider = "transformers"\nmodel = "chat"\nmax_tokens = 3\nmax_length = 40\n'
     )
     failure = told["long"].result
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, LLMFailure)
     assert failure.kind == FailureKind.TOO_LONG
-    assert not isinstance(told["short"].result, Failure) or told["short"].result.kind == FailureKind.EMPTY
+    assert not isinstance(told["short"].result, LLMFailure) or told["short"].result.kind == FailureKind.EMPTY
 
 
 def test_a_model_without_chat_template_is_refused(models: Path) -> None:
-    with pytest.raises(CheckpointError, match="has no chat template: use a chat model"):
+    with pytest.raises(UnavailableError, match="has no chat template: use a chat model"):
         answers(models, QUESTIONS, 'provider = "transformers"\nmodel = "classifier"\n')
 
 
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed here")
 def test_without_vllm_it_says_where_to_get_it(models: Path) -> None:
-    with pytest.raises(MissingPackageError, match=r"^vLLM is not installed here: .*requirements-gpu\.txt"):
+    with pytest.raises(UnavailableError, match=r"^vLLM is not installed here: .*requirements-gpu\.txt"):
         answers(models, QUESTIONS, 'provider = "vllm"\nmodel = "chat"\n')
 
 
 @pytest.mark.parametrize(
     ("text", "opened", "whole", "expected"),
     [
-        (" Yes. ", False, True, Reply(CollectedStatus.OK, "Yes.")),
-        ("hm</think>\nYes.", True, True, Reply(CollectedStatus.OK, "Yes.", "hm")),
-        ("<think>hm</think>\nYes", False, False, Reply(CollectedStatus.TRUNCATED, "Yes", "hm")),
-        ("still thinking", True, False, Reply(CollectedStatus.TRUNCATED, None, "still thinking")),
-        ("  ", False, True, Failure(FailureKind.EMPTY, "The model gives an empty reply.")),
+        (" Yes. ", False, True, LLMReply(AnswerStatus.OK, "Yes.")),
+        ("hm</think>\nYes.", True, True, LLMReply(AnswerStatus.OK, "Yes.", "hm")),
+        ("<think>hm</think>\nYes", False, False, LLMReply(AnswerStatus.TRUNCATED, "Yes", "hm")),
+        ("still thinking", True, False, LLMReply(AnswerStatus.TRUNCATED, None, "still thinking")),
+        ("  ", False, True, LLMFailure(FailureKind.EMPTY, "The model gives an empty reply.")),
     ],
 )
 def test_what_a_model_wrote_becomes_an_answer(
-    text: str, opened: bool, whole: bool, expected: Reply | Failure
+    text: str, opened: bool, whole: bool, expected: LLMReply | LLMFailure
 ) -> None:
     assert reply_of(text, opened=opened, whole=whole) == expected

@@ -8,9 +8,9 @@ import pytest
 
 from db import Database
 from precompute import __main__ as command_line
-from precompute import database as precompute_database
-from precompute import embed, load, text_embedding
+from precompute import embed, load
 from precompute.commands import jobs
+from precompute.commands import options as precompute_database
 from tests.db import samples as db_samples
 from tests.precompute import arena_samples, samples
 from tests.precompute.importers.test_table import ROWS, changed, write_table
@@ -36,7 +36,7 @@ def url(
     found = str(database.engine.url)
     monkeypatch.setenv("USL_DATABASE_URL", found)
     monkeypatch.setattr(precompute_database, "BUNDLED", tmp_path / "bundled")
-    monkeypatch.setattr(text_embedding, "sentence_encoder", lambda: encoder)
+    monkeypatch.setattr(embed, "sentence_encoder", lambda: encoder)
     for module in (load, embed, jobs):
         monkeypatch.setattr(module, "representation", lambda *_: fitted)
     return found
@@ -229,7 +229,7 @@ def test_a_bundle_that_cannot_be_written_is_one_line(run: Run, tmp_path: Path) -
 def test_a_missing_representation_is_one_line_and_writes_nothing(
     run: Run, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from crm.representation import Representation
+    from crm.embedded.representation import Representation
 
     monkeypatch.setattr(load, "representation", lambda: Representation.load(tmp_path / "absent.npz"))
     code, _, err = run("import", "table", write_table(tmp_path, "jsonl", ROWS), "--benchmark", "mine")

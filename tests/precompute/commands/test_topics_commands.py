@@ -18,7 +18,7 @@ Topics = Callable[..., tuple[int, str, str]]
 def topics(database: Database, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Topics:
     """Runs “precompute topics …”; returns exit code, standard output and standard error."""
     monkeypatch.setenv("USL_DATABASE_URL", database.engine.url.render_as_string(hide_password=False))
-    monkeypatch.setattr("precompute.database.BUNDLED", Path("no such folder"))
+    monkeypatch.setattr("precompute.commands.options.BUNDLED", Path("no such folder"))
     store(database)
 
     def call(*arguments: object) -> tuple[int, str, str]:

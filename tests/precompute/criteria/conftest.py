@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from db import Database, ExtractedRecord, SideKey
-from db.repositories.extractions import get_extracted
+from db import Database
+from db.repositories.llm_answers import get_extracted
+from db.repositories.preferences import find_preference_set
+from db.source_records import ExtractedRecord, SideKey
 from precompute import __main__ as command_line
 from tests.crm.backends.scripted_server import ScriptedServer
 from tests.precompute.collect import samples as collect_samples
@@ -55,7 +57,7 @@ class Lab:
     def extracted(self) -> dict[SideKey, ExtractedRecord]:
         """What is stored."""
         with self.database.session() as session:
-            return get_extracted(session, samples.SLUG)
+            return get_extracted(session, find_preference_set(session, samples.SLUG))
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from db import Database, Message, PreferenceRecord, PreferenceSetInfo, StepCount, Winner
+from db import Database
+from db.records import StepCount
 from db.repositories import preferences
+from db.source_records import Message, PreferenceRecord, PreferenceSetInfo, Winner
 from precompute import __main__ as command_line
 from tests.crm.backends.scripted_server import Answer
 from tests.precompute.collect import samples as collect_samples
@@ -45,7 +47,12 @@ def store(database: Database, n: int = 6, slug: str = SLUG) -> None:
     info = PreferenceSetInfo(slug, "Arena", "arena.parquet", "0" * 64, {}, (StepCount("rows", n),))
     with database.session() as session:
         preferences.put_preference_set(session, info)
-        preferences.add_preferences(session, slug, 0, [preference(number) for number in range(n)])
+        preferences.add_preferences(
+            session,
+            preferences.find_preference_set(session, slug),
+            0,
+            [preference(number) for number in range(n)],
+        )
 
 
 def number_of(prompt: str) -> int:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from crm.criterion_themes import CriterionThemes, Part, Theme
-from db import ExtractedRecord, ExtractionStatus, SideKey, Winner
-from db.repositories import extractions
+from crm.data.taxonomy import CriterionThemes, Theme, ThemeCluster
+from crm.llm.settings import read_llms
+from db.repositories import llm_answers
+from db.repositories.preferences import find_preference_set
+from db.source_records import AnswerStatus, ExtractedRecord, SideKey, Winner
 from precompute.criteria import themes as themes_module
-from precompute.criteria.naming import name_themes
-from precompute.llms.config import read_llms
+from precompute.criteria.themes import name_themes
 from tests.crm.backends.scripted_server import Answer
 from tests.precompute.collect.samples import completion
 from tests.precompute.criteria import samples
@@ -70,16 +71,18 @@ def test_extracted_criteria_are_clustered_and_their_themes_stored(lab: Lab) -> N
     samples.store(lab.database, 147)
     lists = [criteria for kind in ("warm", "brief", "code") for criteria in lists_of(kind)]
     records = {
-        SideKey(f"p{n}", Winner.A): ExtractedRecord(ExtractionStatus.OK, Winner.A, "x", "d", tuple(criteria))
+        SideKey(f"p{n}", Winner.A): ExtractedRecord(
+            AnswerStatus.OK, "d", tuple(criteria), first_shown=Winner.A, llm="x"
+        )
         for n, criteria in enumerate(lists)
     }
     with lab.database.session() as session:
-        extractions.put_extracted(session, samples.SLUG, records)
+        llm_answers.put_extracted(session, find_preference_set(session, samples.SLUG), records)
     code, printed, err = lab.command("cluster-criteria", "--preferences", samples.SLUG)
     assert (code, err) == (0, "")
     assert "Themes of criteria: Arena" in printed
     with lab.database.session() as session:
-        stored = extractions.get_themes(session, samples.SLUG)
+        stored = llm_answers.get_themes(session, find_preference_set(session, samples.SLUG))
     assert stored is not None
     found = CriterionThemes.from_json(stored)
     assert (found.n, found.n_lists) == (294, 147)
@@ -105,7 +108,9 @@ def test_bad_input_is_one_sentence(lab: Lab, arguments: tuple[str, ...], said: s
 
 
 def a_theme(*words: str, name: str = "") -> Theme:
-    return Theme(name or words[0].capitalize(), words, 10, (("warm", 3),), ("Be warm",), (Part(words, 10),))
+    return Theme(
+        name or words[0].capitalize(), words, 10, (("warm", 3),), ("Be warm",), (ThemeCluster(words, 10),)
+    )
 
 
 THEMES = CriterionThemes("a test", 7, 9, (a_theme("tone"), a_theme("code"), a_theme("sums", name="Numbers")))

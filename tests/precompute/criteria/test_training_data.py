@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from crm.dataset import read_labelled_pairs
+from crm.data.pairs import read_labelled_pairs
 from crm.training.classifier.examples import by_pair, read_examples
-from db import SideKey, Winner
 from db.repositories import preferences
+from db.source_records import SideKey, Winner
 from tests.precompute.criteria import samples
 from tests.precompute.criteria.conftest import Lab
 from tests.precompute.criteria.samples import criteria_of
@@ -47,13 +47,18 @@ def test_it_is_read_by_what_evaluates_and_what_trains(written: Path, tmp_path: P
     examples = read_examples(written, tmp_path)
     assert [len(pair) for pair in by_pair(examples)] == [2, 2, 2, 2]
     for example in examples:
-        manner = "warm" if example.prefers_a else "brief"
+        manner = "warm" if example.label > 0 else "brief"
         assert [item.text for item in example.criteria] == criteria_of(manner)
 
 
 def test_several_turns_are_one_query_and_one_response(lab: Lab) -> None:
     with lab.database.session() as session:
-        preferences.add_preferences(session, samples.SLUG, 100, [samples.preference(100, turns=2)])
+        preferences.add_preferences(
+            session,
+            preferences.find_preference_set(session, samples.SLUG),
+            100,
+            [samples.preference(100, turns=2)],
+        )
     lab.behave()
     lab.llms()
     path = lab.folder / "pairs.jsonl"

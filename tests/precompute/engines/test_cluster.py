@@ -14,9 +14,11 @@ import pytest
 from ray.util import get_node_ip_address
 
 from crm.criteria import CriteriaSet
-from db import Database, ScoreKey
-from db.engine import URL_VARIABLE
+from db import Database
+from db.database import URL_VARIABLE
+from db.records import ScoreKey
 from db.repositories import scores
+from db.repositories.benchmarks import find_benchmark
 
 ROOT = Path(__file__).resolve().parents[3]
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
@@ -70,7 +72,7 @@ def test_it_gets_the_code_and_does_the_work(address: str, own_url: str, tmp_path
     assert done.stdout.startswith("dailybench: 42 pairs judged by longer in ")
     with closing(Database.open(own_url)) as database, database.session() as session:
         key = ScoreKey("longer", "1", CriteriaSet().key)
-        rows = scores.get_scores(session, "dailybench", key)
+        rows = scores.get_scores(session, find_benchmark(session, "dailybench"), key)
     assert sum(int(row.judged.sum()) for row in rows.values()) == 42
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import ray
 
-from db.repositories.benchmarks import get_benchmark
+from db.repositories.benchmarks import find_benchmark, get_benchmark
 from precompute.engines import Engine
 from tests.checkpoints import make_causal
 from tests.crm.backends.scripted_server import Answer
@@ -117,7 +117,7 @@ def test_a_killed_collection_leaves_no_process_and_goes_on(lab: Lab, start: Star
 def entered(lab: Lab) -> list[str]:
     """LLMs that the benchmark has by now."""
     with lab.database.session() as session:
-        return [llm.name for llm in get_benchmark(session, samples.SLUG).llms]
+        return [llm.name for llm in get_benchmark(session, find_benchmark(session, samples.SLUG)).llms]
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:

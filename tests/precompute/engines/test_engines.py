@@ -1,15 +1,22 @@
-"""What every engine does, and what Ray does beside."""
+"""What every engine does, and what Ray does beside.
+
+Options of the command line that lead to no engine."""
 
 import os
+import socket
+import sys
 import time
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from crm.errors import ConfigError
-from precompute.engines import Engine
-from precompute.errors import EngineError
+from crm.errors import ConfigError, UnavailableError
+from precompute.__main__ import main
+from precompute.engines import Engine, EngineKind, EngineOptions, open_engine
+from precompute.errors import PrecomputeError
+from tests.conftest import Run
 from tests.precompute.engines import workers
 
 
@@ -26,14 +33,14 @@ def test_no_items_need_no_worker(engine: Engine) -> None:
 
 
 def test_errors_arrive_as_they_were_raised(engine: Engine) -> None:
-    with pytest.raises(ConfigError, match=r"^llms.toml: mend it\.$"):
+    with pytest.raises(ConfigError, match=r"^llms.toml: fix it\.$"):
         list(engine.map(lambda: workers.fail, [0]))
     with pytest.raises(ConfigError, match="There is no API key"):
         list(engine.map(workers.no_worker, [1]))
 
 
 def test_an_error_that_cannot_travel_is_told(on_ray: Engine) -> None:
-    with pytest.raises(EngineError, match="TwoWordsError: no luck"):
+    with pytest.raises(PrecomputeError, match="TwoWordsError: no luck"):
         list(on_ray.map(lambda: workers.fail, [1]))
 
 
@@ -46,7 +53,7 @@ def test_what_a_dead_worker_had_is_done_by_another(on_ray: Engine, tmp_path: Pat
 
 def test_a_worker_that_always_dies_ends_the_work(on_ray: Engine) -> None:
     with pytest.raises(
-        EngineError, match=r"^Ray could not do the work, after 3 new attempts: The actor died"
+        PrecomputeError, match=r"^Ray could not do the work, after 3 new attempts: The actor died"
     ):
         list(on_ray.map(lambda: workers.die, [1]))
 
@@ -59,3 +66,36 @@ def test_nothing_more_is_done_when_nobody_wants_it(on_ray: Engine, tmp_path: Pat
     done = len(list(tmp_path.iterdir()))
     time.sleep(0.5)
     assert len(list(tmp_path.iterdir())) == done < 500
+
+
+SCORE = ("score", "--benchmark", "dailybench", "--crm", "longer")
+
+
+def test_without_ray_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delitem(sys.modules, "precompute.engines.ray", raising=False)
+    with ExitStack() as stack, pytest.raises(UnavailableError) as missing:
+        stack.enter_context(open_engine(EngineOptions(EngineKind.RAY)))
+    assert str(missing.value) == (
+        "Ray is not installed here: install it with "
+        "“.venv/bin/python -m pip install -r requirements-ray.txt”."
+    )
+
+
+def test_options_of_ray_need_ray(run_main: Run) -> None:
+    assert run_main(main, *SCORE, "--actors", 2) == (
+        2,
+        "",
+        "error: --ray-address, --actors and --actor-gpus need --engine ray beside them.\n",
+    )
+
+
+def test_an_address_of_nobody_is_one_sentence(run_main: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    monkeypatch.setattr("ray.is_initialized", lambda: False)  # it may run in this process for other tests
+    code, out, err = run_main(main, *SCORE, "--engine", "ray", "--ray-address", address)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: No Ray cluster can be used at {address} (Connection refused): fix")
+    assert err.count("\n") == 1

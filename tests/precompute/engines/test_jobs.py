@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from crm.criteria import CriteriaSet
+from crm.embedded.representation import MISSING, NAME
 from crm.protocol import CRM
 from crm.registry import get_crm, judge_maker
-from crm.representation import MISSING, NAME
-from db import Database, ScoreKey, ScoreRow
+from db import Database
+from db.records import ScoreKey, ScoreRow
 from db.repositories import representations, scores
+from db.repositories.benchmarks import find_benchmark
 from precompute.embed import EmbedSummary, embed_benchmark
 from precompute.engines import Engine, LocalEngine
-from precompute.errors import EngineError
-from precompute.judging import SpreadCRM, judge_on
-from precompute.score import score_benchmark
+from precompute.errors import PrecomputeError
+from precompute.score import DistributedCRM, distributed_judge, score_benchmark
 from tests.checkpoints import make_checkpoint
 
 CONCISE = CriteriaSet.of(["concise and direct"], ["slang"])
@@ -47,14 +48,16 @@ def embedded_again(database: Database, engine: Engine) -> tuple[EmbedSummary, di
             arrays = stored(database, llm)
             arrays["digest"][:N_CLEARED] = MISSING
             arrays["features"][:N_CLEARED] = 0
-            representations.put_representation(session, "dailybench", llm, NAME, arrays)
+            representations.put_representation(
+                session, find_benchmark(session, "dailybench"), llm, NAME, arrays
+            )
     summary = embed_benchmark(database, "dailybench", engine=engine)
     return summary, {llm: stored(database, llm) for llm in CLEARED}
 
 
 def stored(database: Database, llm: str) -> Arrays:
     with database.session() as session:
-        arrays = representations.get_representation(session, "dailybench", llm, NAME)
+        arrays = representations.get_representation(session, find_benchmark(session, "dailybench"), llm, NAME)
     assert arrays is not None
     return arrays
 
@@ -73,7 +76,9 @@ def test_representations_are_the_same_to_the_bit(on_ray: Engine, copy: Copy) -> 
 def scored(database: Database, crm: CRM, topics: tuple[str, ...]) -> dict[str, ScoreRow]:
     score_benchmark(database, "dailybench", [crm], [CONCISE], topics=topics)
     with database.session() as session:
-        return scores.get_scores(session, "dailybench", ScoreKey(crm.name, crm.version, CONCISE.key))
+        return scores.get_scores(
+            session, find_benchmark(session, "dailybench"), ScoreKey(crm.name, crm.version, CONCISE.key)
+        )
 
 
 @pytest.fixture
@@ -88,7 +93,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_scores_are_the_same(on_ray: Engine, copy: Copy, tiny: str) -> None:
     topics = ("Short fiction",)
-    there = scored(copy("ray.sqlite3"), judge_on(on_ray, tiny), topics)
+    there = scored(copy("ray.sqlite3"), distributed_judge(on_ray, tiny), topics)
     here = scored(copy("local.sqlite3"), get_crm(tiny), topics)
     assert len(here) == 7
     assert there.keys() == here.keys()
@@ -98,12 +103,12 @@ def test_scores_are_the_same(on_ray: Engine, copy: Copy, tiny: str) -> None:
 
 
 def test_a_judge_that_has_changed_at_a_worker_is_refused(copy: Copy) -> None:
-    longer = SpreadCRM(get_crm("longer"), judge_maker("longer"), LocalEngine())
+    longer = DistributedCRM(get_crm("longer"), judge_maker("longer"), LocalEngine())
     longer.version = "0"
-    with pytest.raises(EngineError, match="'longer' has the version '1' at a worker and '0' here"):
+    with pytest.raises(PrecomputeError, match="'longer' has the version '1' at a worker and '0' here"):
         score_benchmark(copy("ray.sqlite3"), "dailybench", [longer], [CONCISE])
 
 
 def test_judges_that_read_representations_stay_here(on_ray: Engine) -> None:
-    assert judge_on(on_ray, "embedded") is get_crm("embedded")
-    assert judge_on(LocalEngine(), "longer") is get_crm("longer")
+    assert distributed_judge(on_ray, "embedded") is get_crm("embedded")
+    assert distributed_judge(LocalEngine(), "longer") is get_crm("longer")

@@ -47,7 +47,7 @@ def fail(number: int) -> int:
     """Fail as jobs do, or in a way of one's own."""
     if number:
         raise TwoWordsError("no", "luck")
-    raise ConfigError("llms.toml: mend it.")
+    raise ConfigError("llms.toml: fix it.")
 
 
 def no_worker() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from precompute.errors import ImportFileError, UnknownLLMError
+from precompute.errors import PrecomputeError
 from precompute.importers import read_alpaca_eval
 from tests.precompute.samples import write_outputs
 
@@ -55,15 +55,15 @@ def test_a_stored_baseline_need_not_be_in_the_folder(results: Path) -> None:
 
 @pytest.mark.parametrize("unknown", ["Shuffeld", "SHUFFLED"])
 def test_an_unknown_llm_is_answered_with_those_most_like_it(results: Path, unknown: str) -> None:
-    with pytest.raises(UnknownLLMError, match=f"{unknown!r}.*did you mean 'shuffled'"):
+    with pytest.raises(PrecomputeError, match=f"{unknown!r}.*did you mean 'shuffled'"):
         read_alpaca_eval(results, "alpaca-eval", [unknown])
-    with pytest.raises(UnknownLLMError, match="did you mean"):
+    with pytest.raises(PrecomputeError, match="did you mean"):
         read_alpaca_eval(results, "alpaca-eval", baseline=unknown)
 
 
 def test_an_absent_default_baseline_is_named(results: Path) -> None:
     (results / BASELINE / "model_outputs.json").unlink()
-    with pytest.raises(ImportFileError, match=r"gpt4_1106_preview.*--baseline"):
+    with pytest.raises(PrecomputeError, match=r"gpt4_1106_preview.*--baseline"):
         read_alpaca_eval(results, "alpaca-eval")
 
 
@@ -87,12 +87,12 @@ def test_an_absent_default_baseline_is_named(results: Path) -> None:
 def test_a_malformed_file_is_refused(results: Path, content: str, message: str) -> None:
     path = write_outputs(results, "shuffled", {})
     path.write_bytes(content.encode(errors="surrogateescape"))
-    with pytest.raises(ImportFileError, match=f"{re.escape(str(path))}.*{message}"):
+    with pytest.raises(PrecomputeError, match=f"{re.escape(str(path))}.*{message}"):
         read_alpaca_eval(results, "alpaca-eval")
 
 
 def test_a_folder_without_outputs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ImportFileError, match="none of its folders"):
+    with pytest.raises(PrecomputeError, match="none of its folders"):
         read_alpaca_eval(tmp_path, "alpaca-eval")
-    with pytest.raises(ImportFileError, match="no such folder"):
+    with pytest.raises(PrecomputeError, match="no such folder"):
         read_alpaca_eval(tmp_path / "absent", "alpaca-eval")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from precompute.errors import ImportFileError, UnknownLLMError
+from precompute.errors import PrecomputeError
 from precompute.importers import ImportedQuery, read_arena_hard
 from tests.precompute.samples import write_json_lines
 
@@ -81,10 +81,10 @@ def test_a_question_without_category_is_left_to_be_placed(folder: Path) -> None:
 
 
 def test_unknown_llms_and_an_absent_default_baseline_are_named(folder: Path) -> None:
-    with pytest.raises(UnknownLLMError, match="did you mean 'thinker'"):
+    with pytest.raises(PrecomputeError, match="did you mean 'thinker'"):
         read_arena_hard(folder, "hard", ["Thinkre"])
     (folder / "model_answer" / f"{BASELINE}.jsonl").unlink()
-    with pytest.raises(ImportFileError, match=rf"{BASELINE}.*--baseline"):
+    with pytest.raises(PrecomputeError, match=rf"{BASELINE}.*--baseline"):
         read_arena_hard(folder, "hard")
 
 
@@ -105,7 +105,7 @@ def test_a_malformed_answer_refuses_the_file(folder: Path, line: object, message
     path = write_answers(folder, "thinker", {"u2": "two"})
     with path.open("a") as file:
         file.write(json.dumps(line))
-    with pytest.raises(ImportFileError, match=f"{re.escape(str(path))}, row 2: {message}"):
+    with pytest.raises(PrecomputeError, match=f"{re.escape(str(path))}, row 2: {message}"):
         read_arena_hard(folder, "hard")
 
 
@@ -122,18 +122,18 @@ def test_a_malformed_answer_refuses_the_file(folder: Path, line: object, message
 )
 def test_malformed_questions_are_refused(folder: Path, records: list[object], message: str) -> None:
     write_json_lines(folder / "question.jsonl", records)
-    with pytest.raises(ImportFileError, match=message):
+    with pytest.raises(PrecomputeError, match=message):
         read_arena_hard(folder, "hard")
 
 
 def test_what_is_not_there_is_named(folder: Path) -> None:
     for path in (folder / "model_answer").iterdir():
         path.unlink()
-    with pytest.raises(ImportFileError, match=r"model_answer: it holds no <llm>\.jsonl"):
+    with pytest.raises(PrecomputeError, match=r"model_answer: it holds no <llm>\.jsonl"):
         read_arena_hard(folder, "hard")
     (folder / "model_answer").rmdir()
-    with pytest.raises(ImportFileError, match="model_answer: there is no such folder"):
+    with pytest.raises(PrecomputeError, match="model_answer: there is no such folder"):
         read_arena_hard(folder, "hard")
     (folder / "question.jsonl").unlink()
-    with pytest.raises(ImportFileError, match=r"question\.jsonl: there is no such file"):
+    with pytest.raises(PrecomputeError, match=r"question\.jsonl: there is no such file"):
         read_arena_hard(folder, "hard")

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from db import StepCount, Winner
-from precompute.errors import ImportFileError
+from db.records import StepCount
+from db.source_records import Winner
+from precompute.errors import PrecomputeError
 from precompute.importers import PreferenceFilter, count_preferences, read_preferences
 from tests.precompute.arena_samples import SCHEMA, sample_rows, write_json_samples, write_samples
 
@@ -116,7 +117,7 @@ def test_without_the_criteria_step_no_tags_are_needed(tmp_path: Path) -> None:
     path = write_samples(tmp_path / "arena.parquet", ROWS[:9], columns=columns)
     read = list(read_preferences([path], ALL))
     assert [set(record.tags) for record in read] == [{"both_bad"}] * 9
-    with pytest.raises(ImportFileError, match="the column 'category_tag' is missing; there are 'quest"):
+    with pytest.raises(PrecomputeError, match="the column 'category_tag' is missing; there are 'quest"):
         count_preferences([path], PreferenceFilter())
 
 
@@ -126,7 +127,7 @@ def test_a_missing_column_is_named_before_a_row_is_read(tmp_path: Path, missing:
     good = write_samples(tmp_path / "1.parquet", ROWS[:2])
     bad = write_samples(tmp_path / "2.parquet", ROWS[2:4], columns=columns)
     told: list[int] = []
-    with pytest.raises(ImportFileError, match=rf"2\.parquet: the column '{missing}' is missing"):
+    with pytest.raises(PrecomputeError, match=rf"2\.parquet: the column '{missing}' is missing"):
         count_preferences([good, bad], ALL, lambda done, _: told.append(done))
     assert told == []
 
@@ -146,7 +147,7 @@ def test_a_column_of_another_type_is_refused(
     place = table.schema.get_field_index(column)
     path = tmp_path / "arena.parquet"
     pq.write_table(table.set_column(place, column, pa.nulls(2, kind)), path)
-    with pytest.raises(ImportFileError, match=message):
+    with pytest.raises(PrecomputeError, match=message):
         count_preferences([path], ALL)
 
 
@@ -183,7 +184,7 @@ def test_a_malformed_row_refuses_the_file(
 ) -> None:
     path = write_samples(tmp_path / "arena.parquet", rows)
     chosen = PreferenceFilter(None, keep_both_bad=True, all_criteria="category_tag" not in reason)
-    with pytest.raises(ImportFileError, match=f"^{re.escape(str(path))}, row {row}: .*{reason}"):
+    with pytest.raises(PrecomputeError, match=f"^{re.escape(str(path))}, row {row}: .*{reason}"):
         count_preferences([path], chosen)
 
 
@@ -200,7 +201,7 @@ def test_json_that_is_none_names_its_row(tmp_path: Path) -> None:
         broken = [*table.column(column).to_pylist()[:2], "{"]
         place = table.schema.get_field_index(column)
         pq.write_table(table.set_column(place, column, pa.array(broken)), path)
-        with pytest.raises(ImportFileError, match=f"row 3: '{column}' is not valid JSON"):
+        with pytest.raises(PrecomputeError, match=f"row 3: '{column}' is not valid JSON"):
             count_preferences([path], PreferenceFilter(None, True, all_criteria=column != "category_tag"))
 
 
@@ -210,7 +211,7 @@ def test_bytes_that_are_no_text_name_their_row(tmp_path: Path) -> None:
     texts = pa.StringArray.from_buffers(2, binary.buffers()[1], binary.buffers()[2])
     path = tmp_path / "arena.parquet"
     pq.write_table(table.set_column(table.schema.get_field_index("winner"), "winner", texts), path)
-    with pytest.raises(ImportFileError, match="row 2: these bytes are not UTF-8"):
+    with pytest.raises(PrecomputeError, match="row 2: these bytes are not UTF-8"):
         count_preferences([path], ALL)
 
 
@@ -218,9 +219,9 @@ def test_bytes_that_are_no_text_name_their_row(tmp_path: Path) -> None:
 def test_a_file_of_another_format_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "arena.parquet"
     path.write_bytes(content)
-    with pytest.raises(ImportFileError, match="not a readable Parquet file"):
+    with pytest.raises(PrecomputeError, match="not a readable Parquet file"):
         count_preferences([path], ALL)
-    with pytest.raises(ImportFileError, match="there is no such file"):
+    with pytest.raises(PrecomputeError, match="there is no such file"):
         count_preferences([tmp_path / "absent.parquet"], ALL)
 
 
@@ -229,7 +230,7 @@ def test_a_damaged_page_is_refused(file: Path, tmp_path: Path) -> None:
     content[1000:20_000] = b"\x55" * 19_000
     path = tmp_path / "arena.parquet"
     path.write_bytes(content)
-    with pytest.raises(ImportFileError, match=r"it cannot be read on after row \d+"):
+    with pytest.raises(PrecomputeError, match=r"it cannot be read on after row \d+"):
         count_preferences([path], ALL)
 
 

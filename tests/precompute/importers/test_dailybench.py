@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from precompute.errors import ImportFileError
+from precompute.errors import PrecomputeError
 from precompute.importers import ImportedQuery, read_dailybench
 from tests.precompute.samples import DAILYBENCH, write_dailybench, write_json_lines
 
@@ -43,12 +43,12 @@ def test_the_baseline_is_atlas_and_strangers_come_last(folder: Path) -> None:
 )
 def test_a_malformed_file_is_refused(folder: Path, file: str, records: list[object], message: str) -> None:
     write_json_lines(folder / file, records)
-    with pytest.raises(ImportFileError, match=f"{file}.*{message}"):
+    with pytest.raises(PrecomputeError, match=f"{file}.*{message}"):
         read_dailybench(folder)
 
 
 @pytest.mark.parametrize("file", ["queries.jsonl", "responses_atlas.jsonl"])
 def test_an_absent_file_is_named(folder: Path, file: str) -> None:
     (folder / file).unlink()
-    with pytest.raises(ImportFileError, match=file):
+    with pytest.raises(PrecomputeError, match=file):
         read_dailybench(folder)

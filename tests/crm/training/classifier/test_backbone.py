@@ -9,10 +9,10 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from crm.errors import TrainingError
+from crm.errors import CRMError
 from crm.training.classifier.backbone import layer_stack, load_backbone
-from crm.training.classifier.optimizer import make_optimizer
 from crm.training.classifier.options import Loss, Options
+from crm.training.classifier.trainer import make_optimizer
 from tests.crm.training.classifier.samples import QUICK, tiny_bert, tiny_llama
 
 
@@ -96,7 +96,7 @@ def test_a_head_with_another_number_of_labels_is_one_clear_sentence(bert: Path, 
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(bert / name, tmp_path)
     load_backbone(str(tmp_path), replace(QUICK, loss=Loss.RANKING))
-    with pytest.raises(TrainingError, match=r"has a head of 1 label and the loss needs 2: .* --new-head"):
+    with pytest.raises(CRMError, match=r"has a head of 1 label and the loss needs 2: .* --new-head"):
         load_backbone(str(tmp_path), QUICK)
     model = load_backbone(str(tmp_path), replace(QUICK, new_head=True)).model
     assert model(torch.tensor([[101, 102]])).logits.shape == (1, 2)
@@ -104,9 +104,9 @@ def test_a_head_with_another_number_of_labels_is_one_clear_sentence(bert: Path, 
 
 def test_an_absent_backbone_is_one_clear_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(TrainingError, match=r"There is no backbone .*nowhere: name a folder"):
+    with pytest.raises(CRMError, match=r"There is no backbone .*nowhere: name a folder"):
         load_backbone(str(tmp_path / "nowhere"), QUICK)
-    with pytest.raises(TrainingError, match=r"tokenizer of the backbone .* cannot be read"):
+    with pytest.raises(CRMError, match=r"tokenizer of the backbone .* cannot be read"):
         load_backbone("no-such-owner/no-such-model", QUICK)
 
 
@@ -114,9 +114,7 @@ def test_an_absent_backbone_is_one_clear_sentence(tmp_path: Path, monkeypatch: p
 def test_a_damaged_backbone_is_one_clear_sentence(bert: Path, tmp_path: Path, name: str) -> None:
     folder = Path(shutil.copytree(bert, tmp_path / "damaged"))
     (folder / name).write_bytes(b"nonsense")
-    with pytest.raises(
-        TrainingError, match=r"of the backbone .* cannot be read \(.*\): name a complete"
-    ) as error:
+    with pytest.raises(CRMError, match=r"of the backbone .* cannot be read \(.*\): name a complete") as error:
         load_backbone(str(folder), QUICK)
     assert "\n" not in str(error.value)
 
@@ -127,12 +125,12 @@ def test_a_tokenizer_without_any_token_to_pad_with_is_one_clear_sentence(llama: 
     described = json.loads(path.read_text(encoding="utf-8"))
     described.pop("eos_token")
     path.write_text(json.dumps(described), encoding="utf-8")
-    with pytest.raises(TrainingError, match="neither a padding nor an end token"):
+    with pytest.raises(CRMError, match="neither a padding nor an end token"):
         load_backbone(str(folder), QUICK)
 
 
 def test_what_the_backbone_cannot_do_is_one_clear_sentence(bert: Path) -> None:
-    with pytest.raises(TrainingError, match="reads at most 128 tokens and max-length is 512"):
+    with pytest.raises(CRMError, match="reads at most 128 tokens and max-length is 512"):
         load_backbone(str(bert), replace(QUICK, max_length=512))
-    with pytest.raises(TrainingError, match="has 2 layers: freeze at most so many"):
+    with pytest.raises(CRMError, match="has 2 layers: freeze at most so many"):
         load_backbone(str(bert), replace(QUICK, freeze=3))

@@ -3,21 +3,28 @@ from pathlib import Path
 import pytest
 
 from crm.criteria import CriteriaSet
-from crm.errors import DatasetError
+from crm.data.pairs import Direction, both_directions
+from crm.errors import CRMError
 from crm.paths import PREFERENCES
 from crm.protocol import Pair, Question, Verdict
-from crm.training.classifier.data import prepare, without_criteria
-from crm.training.classifier.direction import of_direction
-from crm.training.classifier.examples import Example, by_pair, hold_out, limited, read_examples
-from crm.training.classifier.options import Direction, Options
-from crm.training.classifier.statements import statement_examples
+from crm.training.classifier.examples import (
+    by_pair,
+    hold_out,
+    limited,
+    of_direction,
+    prepare,
+    read_examples,
+    statement_examples,
+    without_criteria,
+)
+from crm.training.classifier.options import Options
 from tests.crm.samples import KnownVerdicts
 from tests.crm.training.classifier.samples import cat_examples, examples, training_lines
 
 
 def test_training_data_is_read_without_its_ties(tmp_path: Path) -> None:
     read = read_examples(training_lines(tmp_path / "pairs.jsonl"), tmp_path)
-    assert [item.prefers_a for item in read] == [True, False] * 12
+    assert [item.label for item in read] == [1, -1] * 12
     assert read[0].pair == Pair("question 0", "a cat purring cats " * 3, "a dog barking dogs " * 3)
     assert str(read[0].criteria) == "cats; purring"
     assert not any(item.pair.query == "a tie" for item in read)
@@ -29,7 +36,7 @@ def test_annotations_give_both_directions_of_every_pair(corpora: Path) -> None:
     assert len(dev) == 2 * 182
     for first, second in zip(dev[::2], dev[1::2], strict=True):
         assert first.pair == second.pair
-        assert (first.prefers_a, second.prefers_a) == (True, False)
+        assert (first.label, second.label) == (1, -1)
         assert (first.criteria, first.opposite) == (second.opposite, second.criteria)
 
 
@@ -51,7 +58,7 @@ def test_annotations_give_both_directions_of_every_pair(corpora: Path) -> None:
 def test_unusable_data_is_one_clear_sentence(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(DatasetError, match=message):
+    with pytest.raises(CRMError, match=message):
         read_examples(path, tmp_path)
 
 
@@ -65,7 +72,7 @@ def test_no_instruction_is_trained_on_and_held_out() -> None:
 
 
 def test_too_few_queries_are_one_clear_sentence() -> None:
-    with pytest.raises(DatasetError, match="only 3 different queries"):
+    with pytest.raises(CRMError, match="only 3 different queries"):
         hold_out(examples(3), 0.1, seed=0)
 
 
@@ -79,7 +86,7 @@ def test_a_limit_draws_pairs_with_both_directions() -> None:
 
 
 def test_a_query_of_dev_must_not_be_trained_on() -> None:
-    with pytest.raises(DatasetError, match="1 queries are both trained and reported on"):
+    with pytest.raises(CRMError, match="1 queries are both trained and reported on"):
         prepare(examples(10), examples(1), Options())
 
 
@@ -87,7 +94,7 @@ def test_withheld_criteria_go_and_examples_without_others_with_them() -> None:
     left = without_criteria(examples(2), frozenset({"cats", "purring"}))
     assert [str(item.criteria) for item in left] == ["dogs; barking"] * 2
     assert not any(item.opposite for item in left)
-    with pytest.raises(DatasetError, match="held-out cluster"):
+    with pytest.raises(CRMError, match="held-out cluster"):
         without_criteria(examples(2)[:1], frozenset({"cats", "purring"}))
 
 
@@ -100,11 +107,11 @@ class LongerIsAverage(KnownVerdicts):
 def test_directions_are_those_of_average_preference_and_against_it() -> None:
     wish = CriteriaSet.of(["wish"])
     short_long = Pair("q", "short", "a long one")
-    both = [Example(short_long, wish, prefers_a, wish, (), "q") for prefers_a in (True, False)]
+    both = list(both_directions(short_long, (wish, wish), instruction="q"))
     assert of_direction(both, Direction.PLUS, LongerIsAverage()) == both[1:]
     assert of_direction(both, Direction.MINUS, LongerIsAverage()) == both[:1]
     assert of_direction(both, Direction.BOTH, LongerIsAverage()) == both
-    with pytest.raises(DatasetError, match="direction minus"):
+    with pytest.raises(CRMError, match="direction minus"):
         of_direction(both[1:], Direction.MINUS, LongerIsAverage())
 
 
@@ -116,8 +123,8 @@ def test_statements_stand_for_the_responses_of_their_side() -> None:
         asked = next(iter(item.criteria)).text
         assert item.pair.response_a in of_cats
         assert item.pair.response_b in {"dogs", "barking"}
-        assert item.prefers_a == (asked in of_cats)
+        assert (item.label > 0) == (asked in of_cats)
         assert asked not in (item.pair.response_a, item.pair.response_b)
     assert statement_examples(examples(5), seed=0) == drawn
-    with pytest.raises(DatasetError, match="two criteria for either response"):
+    with pytest.raises(CRMError, match="two criteria for either response"):
         statement_examples(cat_examples(5), seed=0)

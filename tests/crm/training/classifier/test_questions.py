@@ -1,20 +1,24 @@
+import math
 from collections import Counter
 
 import numpy as np
+import torch
 
 from crm.criteria import Criterion
-from crm.noising import Noise, Noiser
+from crm.data.noise import Noise, Noiser
+from crm.data.pairs import LabelledPair
 from crm.training.classifier.examples import by_pair
+from crm.training.classifier.options import Loss
 from crm.training.classifier.questions import (
     DrawnQuestions,
-    LabelledQuestion,
     QuestionDrawer,
     all_questions,
 )
+from crm.training.classifier.trainer import margins, preference_loss
 from tests.crm.training.classifier.samples import examples
 
 
-def _drawn(epoch: int = 0, single_share: float = 0.3, seed: int = 0) -> list[LabelledQuestion]:
+def _drawn(epoch: int = 0, single_share: float = 0.3, seed: int = 0) -> list[LabelledPair]:
     drawer = QuestionDrawer(Noiser({}, [Criterion("something else")]), Noise.ADD, single_share)
     dataset = DrawnQuestions(by_pair(examples(100)), drawer, lambda asked: asked, seed)
     dataset.set_epoch(epoch)
@@ -22,25 +26,25 @@ def _drawn(epoch: int = 0, single_share: float = 0.3, seed: int = 0) -> list[Lab
     return [asked for index in range(len(dataset)) for asked in dataset[index]]
 
 
-def _is_right(asked: LabelledQuestion) -> bool:
+def _is_right(asked: LabelledPair) -> bool:
     """Whether the label names the response that the criteria ask for."""
     wish = str(asked.question.criteria)
     about_cats = "cats" in wish or "purring" in wish or wish in {"a cat", "Avoid: dogs"}
     cat_first = "cat" in asked.question.pair.response_a
-    return asked.prefers_a == (about_cats == cat_first)
+    return (asked.label > 0) == (about_cats == cat_first)
 
 
 def test_the_label_follows_the_response_that_changes_places() -> None:
     for asked in (*_drawn(), *all_questions(examples(20), seed=0)):
         assert _is_right(asked)
         assert _is_right(asked.swapped())
-        assert asked.swapped().prefers_a != asked.prefers_a
+        assert asked.swapped().label == -asked.label
         assert asked.swapped().swapped() == asked
 
 
 def test_each_place_and_each_response_is_preferred_equally_often() -> None:
     drawn = [asked for epoch in range(5) for asked in _drawn(epoch)]
-    assert abs(np.mean([asked.prefers_a for asked in drawn]) - 0.5) < 0.06
+    assert abs(np.mean([asked.label > 0 for asked in drawn]) - 0.5) < 0.06
     assert abs(np.mean(["cat" in asked.question.pair.response_a for asked in drawn]) - 0.5) < 0.06
 
 
@@ -48,7 +52,7 @@ def test_a_pair_is_asked_about_in_both_directions_alike() -> None:
     drawn = _drawn()
     for one, other in zip(drawn[::2], drawn[1::2], strict=True):
         assert one.question.pair == other.question.pair
-        assert one.prefers_a != other.prefers_a
+        assert one.label == -other.label
         assert (one.kind == "list") == (other.kind == "list")
 
 
@@ -72,3 +76,26 @@ def test_lists_are_noised() -> None:
 def test_evaluation_asks_for_every_list_and_every_criterion() -> None:
     kinds = Counter(asked.kind for asked in all_questions(examples(10), seed=0))
     assert kinds == {"list": 20, "criterion": 40, "keyword": 10, "avoid": 10}
+
+
+SIGNS = torch.tensor([1.0, -1.0])
+
+
+def test_the_classification_loss_is_cross_entropy_with_label_0_for_a() -> None:
+    logits = torch.tensor([[2.0, -1.0], [0.5, 0.25]])
+    expected = torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]))
+    assert torch.isclose(preference_loss(margins(logits, Loss.CLASSIFICATION), SIGNS), expected)
+
+
+def test_the_ranking_loss_is_that_of_bradley_and_terry() -> None:
+    scores = torch.tensor([[3.0], [1.0], [0.5], [2.0]])  # A and B of the first question, then of the second
+    margin = margins(scores, Loss.RANKING)
+    assert margin.tolist() == [2.0, -1.5]
+    expected = (math.log1p(math.exp(-2.0)) + math.log1p(math.exp(-1.5))) / 2
+    assert math.isclose(float(preference_loss(margin, SIGNS)), expected, rel_tol=1e-6)
+
+
+def test_swapping_the_responses_mirrors_the_ranking_margin() -> None:
+    scores = torch.randn(10, 1)
+    swapped = scores.reshape(-1, 2).flip(1).reshape(-1, 1)
+    assert torch.equal(margins(swapped, Loss.RANKING), -margins(scores, Loss.RANKING))

@@ -1,0 +1,403 @@
+"""The embedded CRM: bilinear on stored representations, on the CPU, without texts.
+
+The log-odds that response A is preferred under criterion c are ``z = u(c)ᵀ V (φ(A) − φ(B))``: swapping
+A and B flips the sign, so position cannot matter. ``u`` is a small network on the sentence embedding
+of the criterion; several are trained from different seeds and averaged. For a whole benchmark the
+criteria fold into one direction in feature space, and scoring is one matrix product. A guard, which no
+criterion can move, holds responses back that are written for the judge.
+
+From contributions of features to words: “shorter by 96 words”, “7 numbered steps against none”.
+
+A property is quoted as the model reads it: structure by its count, wording by its number per 100 words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf
+
+from crm.criteria import CriteriaSet, Criterion
+from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
+from crm.embedded.guard import Guard
+from crm.embedded.representation import (
+    MISSING,
+    RELEVANCE,
+    Representation,
+    load_arrays,
+    project,
+    representation,
+)
+from crm.embedded.style import StyleFeature, StyleSheet
+from crm.embedded.validity import ValidityCheck
+from crm.errors import UnavailableError
+from crm.paths import EMBEDDED_FILE
+from crm.protocol import (
+    CriterionWarning,
+    Floats,
+    JudgedBenchmark,
+    Pair,
+    Question,
+    Reason,
+    ResponseMargins,
+    ScoreBlock,
+    Verdict,
+    probabilities,
+)
+
+CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
+"""Criterion embeddings enter ``u`` scaled to unit spread."""
+_MAX_CACHED = 2048
+_GAMING_MORE = "more like a text that is written to please a judge, or answers something else"
+_GAMING_LESS = "less like a text that is written to please a judge, or answers something else"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One trained network of the ensemble: ``u(c) = gelu(c W₁ + b₁) W₂ + b₂``, ``V``, and a cosine term.
+
+    Attributes:
+        hidden_weight: W₁ ``[384, H]``.
+        hidden_bias: b₁ ``[H]``.
+        output_weight: W₂ ``[H, R]``.
+        output_bias: b₂ ``[R]``.
+        feature_weight: V ``[R, D]``.
+        cosine: Weight of the plain similarity between criterion and response content.
+    """
+
+    hidden_weight: Floats
+    hidden_bias: Floats
+    output_weight: Floats
+    output_bias: Floats
+    feature_weight: Floats
+    cosine: float
+
+    def scaled(self, factor: float) -> Member:
+        """Return the same network with all its margins multiplied."""
+        return replace(
+            self,
+            feature_weight=self.feature_weight * np.float32(factor),
+            cosine=self.cosine * factor,
+        )
+
+    def directions(self, embeddings: Floats) -> Floats:
+        """Directions in feature space of K criteria, ``[K, 384]`` unit embeddings to ``[K, D]``."""
+        scaled: Floats = embeddings * CRITERION_SCALE
+        hidden = _gelu(scaled @ self.hidden_weight + self.hidden_bias)
+        combined = (hidden @ self.output_weight + self.output_bias) @ self.feature_weight
+        directions = np.asarray(combined, dtype=np.float32)
+        directions[:, :DIMENSIONS] += self.cosine * embeddings
+        return directions
+
+
+class EmbeddedCRM:
+    """A CRM that reads stored representations; may be shared between threads."""
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        general: Floats,
+        features: Representation,
+        *,
+        name: str = "embedded",
+        version: str = "1",
+        counterweight: float = 0.0,
+        guard: Guard | None = None,
+        validity: ValidityCheck | None = None,
+    ) -> None:
+        """Join trained members, the general-preference direction ``general`` ``[D]``, guard and validity.
+
+        Networks favour a little what is generally preferred, whatever the criteria; ``counterweight``
+        times the general direction is taken off every criterion's, so that both sides of a pair are
+        judged alike.
+        """
+        self.name = name
+        self.version = version
+        self.representation: str | None = features.name
+        self._members = tuple(members)
+        self._general = general
+        self._offset: Floats = -np.float32(counterweight) * general
+        self._guard = guard
+        self._features = features
+        self._validity = validity
+        self._directions = RowCache(_MAX_CACHED)
+
+    def judge(self, questions: Sequence[Question]) -> list[Verdict]:
+        """Judge pairs of texts; each distinct response and criterion is encoded once."""
+        answers = list(dict.fromkeys(answer for item in questions for answer in query_responses(item.pair)))
+        row = {answer: index for index, answer in enumerate(answers)}
+        features = self._features.encode([text for text, _ in answers], [query for _, query in answers])[
+            "features"
+        ]
+        penalty = self._penalty(features)
+        self._learn([criterion.text for item in questions for criterion in item.criteria])
+        verdicts = []
+        for item in questions:
+            first, second = (row[answer] for answer in query_responses(item.pair))
+            difference = features[first].astype(np.float32) - features[second]
+            difference *= self._features.step
+            ahead = penalty[second] - penalty[first]
+            alone = self._signed(item.criteria) @ difference if item.criteria else np.empty(0)
+            together = probabilities(self.direction(item.criteria) @ difference + ahead)
+            verdicts.append(Verdict(float(together), tuple(map(float, probabilities(alone + ahead)))))
+        return verdicts
+
+    def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
+        """Yield the whole score matrix in one block: there is nothing to wait for."""
+        stored = benchmark.representation(self._features.name)
+        margins = project(stored["features"], self.direction(criteria) * self._features.step)
+        if self._guard is not None:
+            margins -= self._guard.penalty_once(stored["features"], self._features.step)
+        prob = probabilities(margins[:-1] - margins[-1])
+        answered = stored["digest"] != MISSING
+        prob[~(answered[:-1] & answered[-1])] = np.nan
+        yield ScoreBlock(np.arange(len(prob)), np.arange(prob.shape[1]), prob)
+
+    def measure(self, criteria: Sequence[Criterion], benchmark: JudgedBenchmark) -> ResponseMargins:
+        """Return how all responses of a benchmark stand under single criteria, polarity included."""
+        stored = benchmark.representation(self._features.name)
+        directions = self._signed(CriteriaSet(tuple(criteria))) * self._features.step
+        penalty = np.zeros(stored["digest"].shape, dtype=np.float32)
+        if self._guard is not None:
+            penalty = self._guard.penalty_once(stored["features"], self._features.step)
+        return ResponseMargins(
+            project(stored["features"], directions.T), penalty, stored["digest"] != MISSING
+        )
+
+    def direction(self, criteria: CriteriaSet) -> Floats:
+        """The criteria folded into one direction ``[D]`` in units of φ; without criteria the general one.
+
+        Margins of single criteria are summed with their signed weights and divided by the root of the
+        sum of squared weights: agreeing criteria make a verdict surer, contradictory ones cancel.
+        """
+        if not criteria:
+            return self._general
+        weights = np.array([criterion.weight.value_in_sum for criterion in criteria], dtype=np.float32)
+        folded: Floats = weights @ self._signed(criteria) / np.linalg.norm(weights)
+        return folded
+
+    def explain(
+        self,
+        criteria: CriteriaSet,
+        response_a: Mapping[str, NDArray[Any]],
+        response_b: Mapping[str, NDArray[Any]],
+    ) -> tuple[float, list[Reason]]:
+        """Probability that A is preferred under the criteria, and what moved it, weightiest first."""
+        direction = self.direction(criteria)
+        difference = response_a["features"].astype(np.float32) - response_b["features"]
+        difference *= self._features.step
+        found = reasons(difference, direction, response_a["style"], response_b["style"], self._features)
+        penalty_a, penalty_b = self._penalty(np.stack([response_a["features"], response_b["features"]]))
+        if ahead := float(penalty_b - penalty_a):
+            found.insert(0, Reason(_GAMING_LESS if ahead > 0 else _GAMING_MORE, ahead))
+        return float(probabilities(difference @ direction + ahead)), found
+
+    def _penalty(self, features: NDArray[np.int8]) -> Floats:
+        """Return what N responses with stored features ``[N, D]`` lose for looking like gaming ``[N]``."""
+        if self._guard is None or not len(features):
+            return np.zeros(len(features), dtype=np.float32)
+        return self._guard.penalty(features, self._features.step)
+
+    def warnings(self, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:
+        """Criteria that style and content do not tell, and criteria that pull in opposite directions."""
+        if self._validity is None or not criteria:
+            return ()
+        return self._validity.warnings(criteria, self._signed(criteria))
+
+    def _signed(self, criteria: CriteriaSet) -> Floats:
+        """Directions of the single criteria, flipped for those to avoid, ``[K, D]``."""
+        directions = self._learn([criterion.text for criterion in criteria])
+        signs = np.array([criterion.polarity.sign for criterion in criteria], dtype=np.float32)
+        signed: Floats = directions * signs[:, None]
+        return signed
+
+    def _learn(self, texts: Sequence[str]) -> Floats:
+        """Directions of criteria ``[len(texts), D]``, remembered from earlier calls or computed now."""
+        return self._directions.rows(texts, self._features.size, self._computed_directions)
+
+    def _computed_directions(self, texts: list[str]) -> Floats:
+        embeddings = sentence_encoder().embed(texts)
+        each = [member.directions(embeddings) for member in self._members]
+        directions: Floats = np.mean(each, axis=0) + self._offset
+        return directions
+
+    @classmethod
+    def load(cls, path: Path, *, name: str = "embedded") -> EmbeddedCRM:
+        """Read trained weights, and the bundled representation that they were trained on.
+
+        Raises:
+            UnavailableError: A file is absent or damaged, or the representation is another one.
+        """
+        arrays = load_arrays(path, "representation", "representation_digest", "version", "members", "general")
+        features = representation(str(arrays["representation"]))
+        if str(arrays["representation_digest"]) != features.digest:
+            raise UnavailableError(
+                f"{path.name} was trained on another version of the representation {features.name}: "
+                "train it again with “python -m crm train embedded”."
+            )
+        members = [
+            Member(
+                cosine=float(arrays[f"cosine_{index}"]),
+                **{field: arrays[f"{field}_{index}"].astype(np.float32) for field in MEMBER_ARRAYS},
+            )
+            for index in range(int(arrays["members"]))
+        ]
+        return cls(
+            members,
+            arrays["general"].astype(np.float32),
+            features,
+            name=name,
+            version=str(arrays["version"]),
+            counterweight=float(arrays.get("counterweight", 0.0)),
+            guard=Guard.from_arrays(arrays),
+            validity=ValidityCheck.from_arrays(arrays),
+        )
+
+
+MEMBER_ARRAYS = ("hidden_weight", "hidden_bias", "output_weight", "output_bias", "feature_weight")
+
+
+def save_weights(
+    path: Path,
+    members: Sequence[Member],
+    general: Floats,
+    features: Representation,
+    version: str,
+    *,
+    counterweight: float = 0.0,
+    guard: Guard | None = None,
+    validity: ValidityCheck | None = None,
+) -> None:
+    """Write the weights that ``EmbeddedCRM.load`` reads, in half precision."""
+    arrays: dict[str, NDArray[Any]] = {
+        "members": np.array(len(members)),
+        "general": general,
+        "version": np.array(version),
+        "counterweight": np.array(counterweight),
+        "representation": np.array(features.name),
+        "representation_digest": np.array(features.digest),
+    }
+    for index, member in enumerate(members):
+        for field in MEMBER_ARRAYS:
+            arrays[f"{field}_{index}"] = getattr(member, field).astype(np.float16)
+        arrays[f"cosine_{index}"] = np.array(member.cosine)
+    if guard is not None:
+        arrays |= guard.arrays()
+    if validity is not None:
+        arrays |= validity.arrays()
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+def _gelu(values: Floats) -> Floats:
+    return np.asarray(values * (0.5 + 0.5 * erf(values * np.float32(0.5**0.5))), dtype=np.float32)
+
+
+QueryResponse = tuple[str, str]
+"""A response and the query it answers: what a representation is made of."""
+
+
+def query_responses(pair: Pair) -> tuple[QueryResponse, QueryResponse]:
+    """Return both responses, each with the query."""
+    return (pair.response_a, pair.query), (pair.response_b, pair.query)
+
+
+@cache
+def embedded_crm() -> EmbeddedCRM:
+    """Return the bundled embedded CRM."""
+    return EmbeddedCRM.load(EMBEDDED_FILE)
+
+
+_NEGLIGIBLE = 0.02
+"""Share of the total movement below which a contribution is not worth a word."""
+
+
+def reasons(
+    difference: Floats,
+    direction: Floats,
+    style_a: NDArray[Any],
+    style_b: NDArray[Any],
+    features: Representation,
+    *,
+    most: int = 6,
+) -> list[Reason]:
+    """Return the weightiest reasons, as said of response A.
+
+    Args:
+        difference: φ(A) − φ(B) ``[D]``.
+        direction: The criterion's direction in feature space ``[D]``.
+        style_a: Raw style counts of A ``[S]``.
+        style_b: Raw style counts of B ``[S]``.
+        features: The representation that φ was made with.
+        most: How many reasons at most.
+    """
+    contributions = difference * direction
+    found = [
+        *_content(contributions[features.content]),
+        *_wording(contributions[features.wording], difference[features.wording], features),
+        *_style(contributions[features.style], difference[features.style], style_a, style_b, features.sheet),
+        *_relevance(contributions[features.relevance], difference[features.relevance]),
+    ]
+    total = sum(abs(reason.contribution) for reason in found)
+    found = [reason for reason in found if abs(reason.contribution) > _NEGLIGIBLE * total]
+    return sorted(found, key=lambda reason: -abs(reason.contribution))[:most]
+
+
+def _content(contributions: Floats) -> Iterator[Reason]:
+    total = float(contributions.sum())
+    yield Reason("content closer to this wish" if total > 0 else "content further from this wish", total)
+
+
+def _wording(contributions: Floats, difference: Floats, features: Representation) -> Iterator[Reason]:
+    first_tone = len(contributions) - len(features.tones)
+    for index, tone in enumerate(features.tones, start=first_tone):
+        yield Reason(tone.more if difference[index] > 0 else tone.less, float(contributions[index]))
+    rest = float(contributions[:first_tone].sum())
+    yield Reason("wording closer to this wish" if rest > 0 else "wording further from this wish", rest)
+
+
+def _style(
+    contributions: Floats,
+    difference: Floats,
+    style_a: NDArray[Any],
+    style_b: NDArray[Any],
+    sheet: StyleSheet,
+) -> Iterator[Reason]:
+    for index, feature in enumerate(sheet.features):
+        if difference[index] != 0:
+            amounts = [_amount(feature, style, index, sheet.words) for style in (style_a, style_b)]
+            phrase = _style_phrase(feature, *amounts, more=bool(difference[index] > 0))
+            yield Reason(phrase, float(contributions[index]))
+
+
+def _relevance(contributions: Floats, difference: Floats) -> Iterator[Reason]:
+    for feature, contribution, more in zip(RELEVANCE, contributions, difference, strict=False):
+        yield Reason(feature.more if more > 0 else feature.less, float(contribution))
+
+
+def _amount(feature: StyleFeature, style: NDArray[Any], index: int, words: int) -> float:
+    """Return what is quoted of one response: a whole number, or one per 100 words to a tenth."""
+    if not feature.per_100_words:
+        return float(style[index])
+    return round(100 * float(style[index]) / max(1.0, float(style[words])), 1)
+
+
+def _style_phrase(feature: StyleFeature, amount_a: float, amount_b: float, *, more: bool) -> str:
+    if feature.name == "words":
+        return f"{feature.more if more else feature.less} by {abs(amount_a - amount_b):.0f} words"
+    # Stored values are rounded: numbers that are equal, or say the contrary, would puzzle.
+    if feature.unit and (amount_a > amount_b if more else amount_a < amount_b):
+        return _quoted(feature, amount_a, amount_b)
+    return feature.more if more else feature.less
+
+
+def _quoted(feature: StyleFeature, amount_a: float, amount_b: float) -> str:
+    per = " per 100 words" if feature.per_100_words else ""
+    if amount_a == 0:
+        return f"no {feature.unit} against {amount_b:g}{per}"
+    unit = feature.unit.removesuffix("s") if amount_a == 1 else feature.unit
+    return f"{amount_a:g} {unit}{per} against {f'{amount_b:g}' if amount_b else 'none'}"

@@ -1,0 +1,184 @@
+"""Validity check: which criteria the embedded CRM cannot judge, and which ones contradict each other.
+
+A judge that reads style and content in English sees neither who wrote an answer nor whether it is true. The
+scope classifier, a multinomial logistic regression on the criterion's sentence embedding and a few counts of
+its letters, says which kind of wish a criterion is; it was trained on wishes of each kind, written for this
+project. Two criteria contradict each other where their margins on ordinary pairs are opposed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from crm.criteria import CriteriaSet
+from crm.embedded.encoder import sentence_encoder
+from crm.protocol import CriterionWarning, Floats
+
+JUDGEABLE = "judgeable"
+REASONS: Mapping[str, str] = {
+    "origin": "It asks who or what wrote the answer, or when: the text does not tell.",
+    "language": "It asks for a language: this judge was trained on English answers.",
+    "truth": "It asks whether the answer is true: this judge does not check facts.",
+    "process": "It asks how the answer came about: the text does not tell.",
+    "perception": "It asks for something to be seen or heard: this judge reads plain text.",
+    "identity": "It asks what a certain person would say of the answer: this judge does not know them.",
+    "world": "It asks about the world outside the answer: this judge reads the answer only.",
+    "unrelated": "It does not say what an answer should be like.",
+    "gibberish": "It is not made of words that this judge knows.",
+    "other_language_text": "It is not in English, the language that this judge reads.",
+    "hidden": "It asks for a property that this judge does not count.",
+}
+"""The kinds of wishes that cannot be judged, each with one sentence why."""
+
+_SPREAD = 384**0.5
+_MANY = 64
+"""Texts that only a training has."""
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}", re.IGNORECASE)
+_VOWELS = re.compile(r"[aeiouy]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ScopeClassifier:
+    """The fitted classifier.
+
+    Attributes:
+        kinds: Its K classes; one of them is ``JUDGEABLE``.
+        weight: ``[F, K]``.
+        bias: ``[K]``.
+        threshold: A criterion less probably judgeable than this is out of scope.
+    """
+
+    kinds: tuple[str, ...]
+    weight: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    threshold: float
+
+    def reasons(self, texts: Sequence[str]) -> list[str | None]:
+        """Return why each criterion cannot be judged, in one sentence; None where it can."""
+        if not texts:
+            return []
+        prob = self.probabilities(wish_features(texts))
+        judgeable = self.kinds.index(JUDGEABLE)
+        out_of_scope = prob[:, judgeable] < self.threshold
+        prob[:, judgeable] = 0.0
+        return [
+            REASONS[self.kinds[int(kind)]] if beyond else None
+            for kind, beyond in zip(prob.argmax(axis=1), out_of_scope, strict=True)
+        ]
+
+    def probabilities(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the probability of each kind, for N criteria with features ``[N, F]``, ``[N, K]``."""
+        prob: NDArray[np.float64] = softmax(features @ self.weight + self.bias, axis=1)
+        return prob
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a weights file stores."""
+        return {
+            "judgeability_kinds": np.array(self.kinds),
+            "judgeability_weight": self.weight.astype(np.float16),
+            "judgeability_bias": self.bias,
+            "judgeability_threshold": np.array(self.threshold),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ScopeClassifier | None:
+        """Return the classifier of a weights file; None in one that was written without."""
+        if "judgeability_weight" not in arrays:
+            return None
+        return cls(
+            tuple(arrays["judgeability_kinds"].tolist()),
+            arrays["judgeability_weight"].astype(np.float32),
+            arrays["judgeability_bias"],
+            float(arrays["judgeability_threshold"]),
+        )
+
+
+def wish_features(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return embedding and letter counts of N criteria ``[N, 390]``."""
+    encoder = sentence_encoder()
+    many = len(texts) > _MANY
+    embedding = (encoder.encode(texts, bulk=True).embedding if many else encoder.embed(texts)) * _SPREAD
+    counts = np.array([_letters(text) for text in texts], dtype=np.float32)
+    return np.concatenate([embedding, counts], axis=1).astype(np.float32)
+
+
+def _letters(text: str) -> tuple[float, ...]:
+    characters = max(1, len(text))
+    words = text.split()
+    letters = sum(character.isalpha() for character in text)
+    return (
+        2.0 * sum(ord(character) > 127 and character.isalpha() for character in text) / characters,  # noqa: PLR2004
+        2.0 * sum(character.isdigit() for character in text) / characters,
+        2.0 * (characters - letters - text.count(" ")) / characters,
+        3.0 * float(bool(_CONSONANTS.search(text))),
+        3.0 * max(0.0, 0.25 - len(_VOWELS.findall(text)) / max(1, letters)),
+        min(3.0, max(map(len, words), default=0) / 8.0),
+    )
+
+
+_AT_ODDS = -0.75
+"""Two criteria contradict each other when their margins on ordinary pairs correlate below this."""
+
+
+@dataclass(frozen=True)
+class ValidityCheck:
+    """What warnings about criteria are made of.
+
+    Attributes:
+        scope: Tells criteria that can be judged from those that cannot.
+        differences: φ(A) − φ(B) of ordinary pairs of responses ``[P, D]``.
+    """
+
+    scope: ScopeClassifier
+    differences: Floats
+
+    def warnings(self, criteria: CriteriaSet, directions: Floats) -> tuple[CriterionWarning, ...]:
+        """Return warnings about single criteria in their order, then those about the whole list.
+
+        Args:
+            criteria: K criteria.
+            directions: Their directions in feature space, polarity included ``[K, D]``.
+        """
+        reasons = self.scope.reasons([criterion.text for criterion in criteria])
+        single = [
+            CriterionWarning(criterion, reason)
+            for criterion, reason in zip(criteria, reasons, strict=True)
+            if reason is not None
+        ]
+        return (*single, *self._contradictions(criteria, directions))
+
+    def _contradictions(self, criteria: CriteriaSet, directions: Floats) -> list[CriterionWarning]:
+        """Return a warning of the two criteria most at odds, if any are."""
+        if len(criteria) < 2:  # noqa: PLR2004
+            return []
+        correlation = np.nan_to_num(np.corrcoef(self.differences @ directions.T, rowvar=False))
+        first, second = np.unravel_index(np.argmin(correlation), correlation.shape)
+        if correlation[first, second] > _AT_ODDS:
+            return []
+        one, other = criteria.criteria[int(first)], criteria.criteria[int(second)]
+        return [
+            CriterionWarning(
+                None,
+                f"“{one}” and “{other}” pull in opposite directions: "
+                "where one answer meets the first, the other meets the second.",
+            )
+        ]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a weights file stores."""
+        return {**self.scope.arrays(), "ordinary_differences": self.differences.astype(np.float16)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ValidityCheck | None:
+        """Return the validity of a weights file; None in one that was written without."""
+        scope = ScopeClassifier.from_arrays(arrays)
+        if scope is None:
+            return None
+        return cls(scope, arrays["ordinary_differences"].astype(np.float32))

@@ -1,0 +1,248 @@
+"""``python -m crm``: find criterion clusters, make evaluation sets, evaluate judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.table import Table
+
+from crm.data.pairs import read_labelled_pairs
+from crm.data.taxonomy import CLUSTERS_FILE, criterion_clusters
+from crm.errors import CRMError
+from crm.evaluation.report import (
+    BUNDLED_REPORTS,
+    JudgeReport,
+    bundled_reports,
+    read_report,
+    results_tables,
+    statistics_table,
+    write_report,
+)
+from crm.evaluation.run import Evaluation, evaluate, evaluate_judge
+from crm.evaluation.sets import EvaluationSets, build_sets, read_sets, write_sets
+from crm.paths import BUNDLED, CORPORA, PREFERENCES
+from crm.registry import DEFAULT, crm_names, get_crm
+from crm.report_table import ReportTable
+
+_ROOT = BUNDLED.parent.parent
+DEFAULT_SETS = _ROOT / "data" / "evaluation-sets"
+SETS_TABLE = _ROOT / "benchmarks" / "results" / "evaluation_sets.md"
+JUDGES_TABLE = _ROOT / "benchmarks" / "results" / "judges.md"
+
+_REFERENCES = ("longer", "cosine")
+_SLOW_REFERENCE = "smollm2"
+"""Shown where its results are stored; judging again takes it too long to be a surprise."""
+
+_errors = Console(stderr=True)
+
+AnnotationsArgument = Annotated[
+    list[Path] | None, typer.Argument(metavar="ANNOTATIONS...", help="Criteria annotations (JSON Lines).")
+]
+CorporaOption = Annotated[Path, typer.Option(help="The corpora with the annotated responses.")]
+SeedOption = Annotated[int, typer.Option(help="Of every random choice.")]
+
+
+def criterion_clusters_command(
+    annotations: AnnotationsArgument = None,
+    out: Annotated[Path, typer.Option(help="Where the clusters go.")] = CLUSTERS_FILE,
+    share: Annotated[float, typer.Option(min=0.0, max=0.5, help="Of all criteria to hold out.")] = 0.1,
+    seed: SeedOption = 0,
+) -> None:
+    """Cluster all annotated criteria with BERTopic and choose the clusters that are held out."""
+    from crm.data.clustering import cluster_criteria, read_criteria_lists  # noqa: PLC0415
+
+    lists = list(chain.from_iterable(map(read_criteria_lists, annotations or [PREFERENCES])))
+    with _progress("criteria") as on_progress:
+        clusters = cluster_criteria(lists, seed, share, on_progress)
+    clusters.save(out)
+    held_out = sum(cluster.held_out for cluster in clusters.clusters)
+    typer.echo(
+        f"{len(clusters.numbers)} criteria in {len(clusters.clusters)} clusters; {held_out} clusters with "
+        f"{len(clusters.held_out)} criteria are held out: {out}"
+    )
+
+
+def evaluation_sets_command(
+    annotations: Annotated[
+        Path, typer.Argument(metavar="ANNOTATIONS", help="Criteria annotations (JSON Lines).")
+    ] = PREFERENCES,
+    *,
+    corpora: CorporaOption = CORPORA,
+    out: Annotated[Path, typer.Option(help="Folder of the sets; they hold the responses.")] = DEFAULT_SETS,
+    general: Annotated[str, typer.Option(help="Judge that tells “+” from “−” without criteria.")] = DEFAULT,
+    seed: SeedOption = 0,
+    table: Annotated[
+        Path | None, typer.Option(help="Markdown file that the statistics are written to as well.")
+    ] = None,
+) -> None:
+    """Make the sets for topic and criterion generalization, with and without noise."""
+    from crm.data.pairs import read_annotations  # noqa: PLC0415
+
+    judge = get_crm(general)
+    pairs = read_annotations(annotations, corpora)
+    with _progress("pairs without criteria") as on_progress:
+        sets = build_sets(pairs, judge, criterion_clusters(), seed, on_progress)
+    manifest = write_sets(out, sets, seed, f"{judge.name} {judge.version}")
+    described = statistics_table(manifest)
+    described.print()
+    if table is not None:
+        _write_tables(table, "Evaluation sets", [described])
+
+
+def evaluate_command(
+    dataset: Annotated[
+        Path,
+        typer.Argument(metavar="DATASET", help="Folder of evaluation sets, annotations or training data."),
+    ] = DEFAULT_SETS,
+    *,
+    crm: Annotated[str, typer.Option(help="Name of the judge.")] = DEFAULT,
+    split: Annotated[str | None, typer.Option(help="Of annotations: train, dev or all.")] = "dev",
+    corpora: CorporaOption = CORPORA,
+    references: Annotated[
+        bool, typer.Option(help="Beside the judge, the longer answer, the cosine and zero-shot SmolLM2.")
+    ] = True,
+    criterion_crm: Annotated[
+        str | None,
+        typer.Option(help="Judge, trained without held-out criteria, that answers on them instead."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Questions drawn from every set.")] = None,
+    seed: Annotated[int, typer.Option(help="Of that draw.")] = 0,
+    price_per_hour: Annotated[
+        float | None, typer.Option(min=0.0, help="Of the machine, where the judge does not know its cost.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="File for the judge's results (JSON).")] = None,
+    bundle: Annotated[
+        bool,
+        typer.Option("--bundle", help="Store all shown results in bundled/judges and the table of judges."),
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Judge anew with the fast references, too.")] = False,
+) -> None:
+    """Say how good a judge is: on evaluation sets in the layout of the paper's Table 2, or on other pairs."""
+    if dataset.suffix == ".jsonl" or dataset.is_file():
+        if any((criterion_crm, limit, price_per_hour is not None, save, bundle, fresh)):
+            raise CRMError(
+                f"{dataset.name} is a file: --criterion-crm, --limit, --price-per-hour, --save, --bundle and "
+                "--fresh are for a folder of evaluation sets."
+            )
+        judged = read_labelled_pairs(dataset, corpora, None if split == "all" else split)
+        names = dict.fromkeys([crm, *(_REFERENCES if references else ())])
+        _print_evaluations([evaluate(get_crm(name), judged) for name in names])
+        return
+    data = read_sets(dataset)
+    with _progress(crm) as on_progress:
+        report = evaluate_judge(
+            get_crm(crm),
+            data,
+            held_out_judge=get_crm(criterion_crm) if criterion_crm else None,
+            limit=limit,
+            seed=seed,
+            price_per_hour=price_per_hour,
+            progress=on_progress,
+        )
+    write_report(save or _kept(dataset, crm), report)
+    reports = [report, *(_references(data, dataset, report, fresh=fresh) if references else ())]
+    for table in results_tables(reports):
+        table.print()
+    if bundle:
+        _bundle(reports)
+
+
+def _references(
+    data: EvaluationSets, folder: Path, report: JudgeReport, *, fresh: bool
+) -> Iterator[JudgeReport]:
+    """Return reports of the reference judges: stored ones where they are of this data, else made now."""
+    for name in (*_REFERENCES, _SLOW_REFERENCE):
+        if name == report.judge or name not in crm_names():
+            continue
+        stored = _stored(name, folder, report.data)
+        if stored is not None and not (fresh and name != _SLOW_REFERENCE):
+            yield stored
+        elif name == _SLOW_REFERENCE:
+            _errors.print(
+                f"{name} is left out: it is slow, and has no results on these sets yet. "
+                f"“python -m crm evaluate --crm {name} --limit 60” makes them.",
+                soft_wrap=True,
+            )
+        else:
+            with _progress(name) as on_progress:
+                made = evaluate_judge(get_crm(name), data, progress=on_progress)
+            write_report(_kept(folder, name), made)
+            yield made
+
+
+def _stored(name: str, folder: Path, data: str) -> JudgeReport | None:
+    """Results of the judge's present version on this data, where there are any."""
+    for path in (_kept(folder, name), BUNDLED_REPORTS / f"{name}.json"):
+        if path.is_file():
+            report = read_report(path)
+            if (report.data, report.version) == (data, get_crm(name).version):
+                return report
+    return None
+
+
+def _kept(folder: Path, name: str) -> Path:
+    """Return where the results of a judge stay beside the sets, to be shown again."""
+    return folder / "reports" / f"{name}.json"
+
+
+def _bundle(reports: Sequence[JudgeReport]) -> None:
+    """Ship the reports, and write the table of all shipped ones on the same data."""
+    for report in reports:
+        write_report(BUNDLED_REPORTS / f"{report.judge}.json", report)
+    shipped = bundled_reports(BUNDLED_REPORTS)
+    for other in shipped:
+        if other.data != reports[0].data:
+            _errors.print(f"The shipped results of {other.judge} are of other sets: evaluate it again.")
+    same = [report for report in shipped if report.data == reports[0].data]
+    _write_tables(JUDGES_TABLE, "Judges", results_tables(same))
+
+
+def _write_tables(path: Path, title: str, tables: Sequence[ReportTable]) -> None:
+    """Write tables as one Markdown file; a single one is the file's."""
+    level = 1 if len(tables) == 1 else 2
+    parts = [table.to_markdown(level) for table in tables]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(parts if level == 1 else [f"# {title}\n", *parts]), encoding="utf-8")
+    except OSError as error:
+        raise CRMError(f"{path} cannot be written ({error.strerror}).") from error
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a bar on the terminal, and what moves it."""
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=_errors, transient=True, disable=not _errors.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print_evaluations(evaluations: Sequence[Evaluation]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("judge", "subset", "n", "accuracy", "95 % interval", "calibration error"):
+        table.add_column(heading, justify="left" if heading in ("judge", "subset") else "right")
+    for evaluation in evaluations:
+        for accuracy in evaluation.accuracies:
+            table.add_row(
+                evaluation.crm,
+                accuracy.subset,
+                str(accuracy.n),
+                f"{accuracy.value:.3f}",
+                f"{accuracy.low:.3f} to {accuracy.high:.3f}",
+                f"{evaluation.calibration_error:.3f}" if accuracy.subset == "criteria list" else "",
+            )
+    Console(soft_wrap=True).print(table)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line of ``python -m crm``."""
+    app.command("evaluate")(evaluate_command)
+    app.command("evaluation-sets")(evaluation_sets_command)
+    app.command("criterion-clusters")(criterion_clusters_command)

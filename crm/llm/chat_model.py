@@ -1,0 +1,167 @@
+"""A chat model and what it replies to a prompt, or why it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+
+class FailureKind(StrEnum):
+    """What went wrong with one request, in the words of a summary."""
+
+    TOO_SLOW = "too slow"
+    CUT = "connection refused or cut"
+    RATE_LIMITED = "rate limited (429)"
+    SERVER_ERROR = "server error (5xx)"
+    NO_JSON = "no JSON"
+    EMPTY = "empty reply"
+    REFUSED_REQUEST = "request refused (4xx)"
+    REFUSED_KEY = "API key refused (401)"
+    NOT_FOUND = "no such model (404)"
+    SPENT = "budget spent (402)"
+    TOO_LONG = "query too long"
+    UNUSABLE = "reply of no use"
+
+
+class ReplyStatus(StrEnum):
+    """How a reply ended: whole, declined by the LLM or a filter of its server, or at the limit of tokens."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A query to be answered: its id in the benchmark, and its text."""
+
+    external_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LLMReply:
+    """An answer.
+
+    Attributes:
+        status: Whether it is whole, refused or truncated.
+        text: The answer without reasoning; None where there is none.
+        reasoning: What the LLM wrote for itself before it.
+    """
+
+    status: ReplyStatus
+    text: str | None
+    reasoning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LLMFailure:
+    """Why there is no answer, in one sentence."""
+
+    kind: FailureKind
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens read and written; None where the server does not count them."""
+
+    prompt: int | None = None
+    completion: int | None = None
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(_sum(self.prompt, other.prompt), _sum(self.completion, other.completion))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of asking for one response.
+
+    Attributes:
+        prompt: The query.
+        result: The answer, or why there is none.
+        tokens: Of all attempts.
+        seconds: That the last attempt took.
+        retried: What went wrong with the attempts before the last.
+    """
+
+    prompt: Prompt
+    result: LLMReply | LLMFailure
+    tokens: TokenUsage = TokenUsage()
+    seconds: float = 0.0
+    retried: tuple[FailureKind, ...] = ()
+
+
+class ChatModel(Protocol):
+    """Something that answers queries."""
+
+    async def ask(self, prompts: Sequence[Prompt], on_outcome: Callable[[Outcome], None]) -> None:
+        """Ask for a response to every prompt; each outcome is passed on as soon as it is known.
+
+        Raises:
+            UnavailableError: The LLM cannot be asked any more.
+            CRMError: Its model cannot be loaded.
+        """
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one + (other or 0)
+
+
+OPENING, CLOSING = "<think>", "</think>"
+
+
+def split_thinking(content: str) -> tuple[str, str | None]:
+    """Return the answer, and the reasoning in front of it or None.
+
+    Reasoning stands between ``<think>`` and ``</think>`` at the start. Where a model's chat template
+    writes the opening mark itself, only the closing one is found. Reasoning without an end is all there is.
+    """
+    text = content.lstrip()
+    if text.startswith(OPENING):
+        reasoning, _, answer = text.removeprefix(OPENING).partition(CLOSING)
+        return answer.strip(), reasoning.strip() or None
+    before, closed, answer = text.partition(CLOSING)
+    if closed and OPENING not in before:
+        return answer.strip(), before.strip() or None
+    return content, None
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens read and written by a judge, and what they cost at the configured prices.
+
+    Attributes:
+        prompt_tokens: Tokens read.
+        completion_tokens: Tokens written.
+        cost: Money, in the currency of the configured prices; 0 where none are configured.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cost + other.cost,
+        )
+
+    def __sub__(self, other: Usage) -> Usage:
+        """What was used between two readings."""
+        return Usage(
+            self.prompt_tokens - other.prompt_tokens,
+            self.completion_tokens - other.completion_tokens,
+            self.cost - other.cost,
+        )
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """A judge that counts what it uses."""
+
+    def usage(self) -> Usage:
+        """Everything used since the judge was made."""

@@ -1,0 +1,263 @@
+"""What a judge that reads texts is shown: criteria, query and one or two responses in a template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from jinja2 import StrictUndefined, Template, TemplateError, meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from crm.criteria import CriteriaSet
+from crm.errors import CriterionError, CRMError
+from crm.protocol import Question
+
+_FOLDER = Path(__file__).with_name("prompts")
+_VARIABLES = ("criteria", "query", "response_a", "response_b", "words_a", "words_b")
+_CUT = " …"
+"""Stands at the end of a text that was shortened."""
+_QUERY_SHARE = 4
+"""One part in so many of the room is the query's when not everything fits."""
+
+# A template may come with a checkpoint from elsewhere: it must not be able to run code.
+_environment = ImmutableSandboxedEnvironment(
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+)
+
+
+def read_prompt(file: Path) -> Template:
+    """Read a prompt that comes with the program."""
+    return _environment.from_string(file.read_text(encoding="utf-8"))
+
+
+class Tokenizer(Protocol):
+    """What is asked of a Hugging Face tokenizer."""
+
+    def __call__(self, text: str, **options: Any) -> Any:
+        """A mapping with ``input_ids``."""
+
+    def decode(self, token_ids: Any, **options: Any) -> Any:
+        """Return the text of some tokens."""
+
+
+@dataclass(frozen=True)
+class PromptTemplate:
+    """A Jinja2 template of a judge's prompt.
+
+    Its variables are ``criteria`` (a list of texts; one to be avoided reads “Avoid: …”, and each ends with
+    its weight where the weights differ), ``query``, ``response_a``, ``response_b``, and ``words_a`` and
+    ``words_b``, the rounded lengths of the whole responses in words. A template that reads no
+    ``response_b`` shows a single response.
+
+    Attributes:
+        source: The template's text.
+
+    Raises:
+        CRMError: The text is not a template, uses other variables, or shows no response.
+    """
+
+    source: str
+
+    def __post_init__(self) -> None:
+        try:
+            used = meta.find_undeclared_variables(_environment.parse(self.source))
+        except TemplateError as error:
+            raise CRMError(f"The prompt template cannot be read ({error}): fix it.") from error
+        if unknown := sorted(used.difference(_VARIABLES)):
+            raise CRMError(
+                f"The prompt template uses {', '.join(unknown)}: it may use {', '.join(_VARIABLES)}."
+            )
+        if "response_a" not in used:
+            raise CRMError("The prompt template shows no response: it must use response_a.")
+
+    @classmethod
+    def load(cls, path: Path) -> PromptTemplate:
+        """Read a template file.
+
+        Raises:
+            CRMError: There is no such file, or it is no template.
+        """
+        try:
+            return cls(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise CRMError(f"The prompt template {path} cannot be read: name a text file.") from error
+
+    @classmethod
+    def bundled(cls, name: str) -> PromptTemplate:
+        """Return one of the templates in ``crm/llm/prompts``: ``pair``, ``single`` or ``judge``."""
+        return cls.load(_FOLDER / f"{name}.txt")
+
+    @cached_property
+    def compares(self) -> bool:
+        """Whether the template shows two responses."""
+        return "response_b" in meta.find_undeclared_variables(_environment.parse(self.source))
+
+    def pair(self, question: Question) -> str:
+        """Return the prompt that shows both responses."""
+        pair = question.pair
+        return _Filled.of(self, question.criteria, pair.query, (pair.response_a, pair.response_b)).text()
+
+    def single(self, criteria: CriteriaSet, query: str, response: str) -> str:
+        """Return the prompt that shows one response."""
+        return _Filled.of(self, criteria, query, (response,)).text()
+
+    def fit(self, tokenizer: Tokenizer, window: int) -> FittedTemplate:
+        """Return the same template, its prompts kept within ``window`` tokens."""
+        return FittedTemplate(self, tokenizer, window)
+
+    @cached_property
+    def compiled(self) -> Template:
+        """The template, ready to be rendered."""
+        return _environment.from_string(self.source)
+
+
+@dataclass(frozen=True)
+class FittedTemplate:
+    """A template whose prompts fit into a model's window.
+
+    Where a prompt is too long, the longer response is shortened at its end, and both to the same length
+    once they are equally long; the query is shortened where it takes more than a quarter of the room.
+    Criteria are never shortened.
+
+    Attributes:
+        template: The template.
+        tokenizer: The model's tokenizer.
+        window: Tokens that a prompt may have, the tokenizer's special tokens among them.
+    """
+
+    template: PromptTemplate
+    tokenizer: Tokenizer
+    window: int
+
+    def pair(self, question: Question) -> str:
+        """Return the prompt that shows both responses.
+
+        Raises:
+            CriterionError: The criteria alone do not fit.
+        """
+        pair = question.pair
+        responses = (pair.response_a, pair.response_b)
+        return self._fitted(_Filled.of(self.template, question.criteria, pair.query, responses))
+
+    def single(self, criteria: CriteriaSet, query: str, response: str) -> str:
+        """Return the prompt that shows one response.
+
+        Raises:
+            CriterionError: The criteria alone do not fit.
+        """
+        return self._fitted(_Filled.of(self.template, criteria, query, (response,)))
+
+    def _fitted(self, filled: _Filled) -> str:
+        prompt = filled.text()
+        excess = self._excess(prompt)
+        if excess <= 0:
+            return prompt
+        texts = [_TokenizedText.of(text, self.tokenizer) for text in (filled.query, *filled.responses)]
+        # Tokens of parts do not add up exactly to those of the whole, so the room may shrink a little.
+        room = self._room(filled)
+        while room > 0:
+            limits = _limits(list(map(len, texts)), room)
+            query, *responses = (text.cut(limit) for text, limit in zip(texts, limits, strict=True))
+            prompt = filled.text(query, responses)
+            excess = self._excess(prompt)
+            if excess <= 0:
+                return prompt
+            room -= excess
+        raise CriterionError(
+            f"The criteria leave no room for the responses in the judge's window of {self.window} tokens: "
+            "write fewer or shorter criteria."
+        )
+
+    def _room(self, filled: _Filled) -> int:
+        """Tokens left for query and responses."""
+        return -self._excess(filled.text("", [""] * len(filled.responses)))
+
+    def _excess(self, prompt: str) -> int:
+        """By how many tokens a prompt is too long; negative where there is room."""
+        return len(self.tokenizer(prompt, verbose=False)["input_ids"]) - self.window
+
+
+@dataclass(frozen=True)
+class _Filled:
+    """What goes into a template; the texts may be exchanged for shortened ones."""
+
+    template: PromptTemplate
+    criteria: tuple[str, ...]
+    query: str
+    responses: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, template: PromptTemplate, criteria: CriteriaSet, query: str, responses: Sequence[str]
+    ) -> _Filled:
+        return cls(template, criteria_texts(criteria), query.strip(), tuple(map(str.strip, responses)))
+
+    def text(self, query: str | None = None, responses: Sequence[str] | None = None) -> str:
+        """Return the prompt."""
+        shown = dict(zip(("response_a", "response_b"), responses or self.responses, strict=False))
+        words = dict(zip(("words_a", "words_b"), map(_rounded_words, self.responses), strict=False))
+        try:
+            return self.template.compiled.render(
+                criteria=list(self.criteria), query=self.query if query is None else query, **shown, **words
+            )
+        except TemplateError as error:
+            raise CRMError(
+                f"The prompt template cannot be filled in ({error}): pairwise judges need one that shows "
+                "response_a and response_b, pointwise judges one that shows only response_a."
+            ) from error
+
+
+@dataclass(frozen=True)
+class _TokenizedText:
+    """A text that can be cut after any of its tokens."""
+
+    text: str
+    ids: list[int]
+    tokenizer: Tokenizer
+
+    @classmethod
+    def of(cls, text: str, tokenizer: Tokenizer) -> _TokenizedText:
+        return cls(text, tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"], tokenizer)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def cut(self, limit: int) -> str:
+        """Return the text, or its beginning and a mark within ``limit`` tokens."""
+        if len(self) <= limit:
+            return self.text
+        mark = len(self.tokenizer(_CUT, add_special_tokens=False)["input_ids"])
+        if limit <= mark:
+            return ""
+        beginning = str(self.tokenizer.decode(self.ids[: limit - mark], skip_special_tokens=True))
+        # A cut may go through a character of several tokens, which decodes to a replacement character.
+        return beginning.rstrip().rstrip("\ufffd") + _CUT
+
+
+def criteria_texts(criteria: CriteriaSet) -> tuple[str, ...]:
+    """Return how criteria read in a prompt; weights are named only where they differ."""
+    if len({criterion.weight for criterion in criteria}) <= 1:
+        return tuple(map(str, criteria))
+    return tuple(f"{criterion} ({criterion.weight.value.lower()})" for criterion in criteria)
+
+
+def _limits(lengths: Sequence[int], room: int) -> list[int]:
+    """Tokens for the query and each response, given their lengths and the room for all of them."""
+    query, *responses = lengths
+    kept = min(query, max(room // _QUERY_SHARE, room - sum(responses)))
+    left = room - kept
+    limits = dict.fromkeys(range(len(responses)), 0)
+    for place, index in enumerate(sorted(limits, key=responses.__getitem__)):
+        limits[index] = min(responses[index], left // (len(responses) - place))
+        left -= limits[index]
+    return [kept, *limits.values()]
+
+
+def _rounded_words(text: str) -> int:
+    """Return the number of words, rounded to one that recurs: small models read “300” better than “287”."""
+    words = len(text.split())
+    step = 10 if words < 100 else 50 if words < 500 else 100  # noqa: PLR2004
+    return words if words < 10 else round(words / step) * step  # noqa: PLR2004

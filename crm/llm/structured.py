@@ -1,0 +1,173 @@
+"""Replies that hold JSON: found, validated, and asked for again with the reason where they are of no use."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from crm.errors import CRMError, UnavailableError
+from crm.llm.chat_model import ChatModel, FailureKind, LLMFailure, LLMReply, Outcome, Prompt
+
+Content = TypeVar("Content", bound=BaseModel)
+Usable = TypeVar("Usable")
+
+_JSON = re.compile(r"\{.*\}", re.DOTALL)
+TRIES = 3
+"""How often one thing is asked for at most."""
+MAX_UNUSABLE = 25
+"""First replies in a row that cannot be used before an LLM is given up: it does not understand the task."""
+
+
+class UnusableReplyError(CRMError):
+    """A reply of no use; the message says why in one sentence about “it”, also to the LLM."""
+
+
+def parse_json(
+    reply: str,
+    content: type[Content],
+    explain: Callable[[ErrorDetails], str],
+    context: object = None,
+    *,
+    half_characters: bool = False,
+) -> Content:
+    """Return the JSON object in a reply, validated; words around it, such as a code fence, are ignored.
+
+    Args:
+        reply: What the LLM wrote.
+        content: What is expected.
+        explain: Says what the first error means, in a sentence about “it”, the reply.
+        context: Of the validation.
+        half_characters: Whether texts may hold halves of surrogate pairs, for content that cleans them.
+
+    Raises:
+        UnusableReplyError: There is no such object.
+    """
+    found = _JSON.search(reply)
+    if found is None:
+        raise UnusableReplyError("It is no JSON object.")
+    try:
+        if half_characters:  # which pydantic's own parser refuses
+            return content.model_validate(json.loads(found[0]), context=context)
+        return content.model_validate_json(found[0], context=context)
+    except (json.JSONDecodeError, RecursionError):
+        raise UnusableReplyError("It is no valid JSON.") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        invalid = first["type"] == "json_invalid"
+        raise UnusableReplyError("It is no valid JSON." if invalid else explain(first)) from None
+
+
+def ask_until_usable(ask: Callable[[str], str], read: Callable[[str], Usable]) -> Usable:
+    """Ask until a reply can be used, ``TRIES`` times at most.
+
+    Args:
+        ask: Returns a reply; given what was wrong with the last one, empty at first.
+        read: Returns what is in a reply, or raises ``UnusableReplyError``.
+
+    Raises:
+        UnusableReplyError: The last reply cannot be used either.
+    """
+    problem = ""
+    for left in reversed(range(TRIES)):
+        try:
+            return read(ask(problem))
+        except UnusableReplyError as error:
+            if not left:
+                raise
+            problem = str(error)
+    raise AssertionError
+
+
+Check = Callable[[Prompt, LLMReply], str | None]
+"""What is wrong with a reply, in one sentence; None if it can be used."""
+Rephrase = Callable[[Prompt, str], Prompt]
+"""The same question again, with what was wrong."""
+
+
+@dataclass(frozen=True)
+class StructuredChatModel:
+    """A chat model whose replies have been checked; implements ``ChatModel``.
+
+    Replies that cannot be used are collected, and asked for again when everything has been asked for once.
+
+    Attributes:
+        model: What answers.
+        check: What is wrong with a reply.
+        rephrase: How it is asked for again.
+    """
+
+    model: ChatModel
+    check: Check
+    rephrase: Rephrase
+
+    async def ask(self, prompts: Sequence[Prompt], on_outcome: Callable[[Outcome], None]) -> None:
+        """Ask for a reply to every prompt; the outcomes of all attempts are passed on together.
+
+        Raises:
+            UnavailableError: The LLM cannot be asked any more, or does not understand the task.
+            CRMError: Its model cannot be loaded.
+        """
+        unusable: dict[str, tuple[Outcome, str]] = {}
+        asked = list(prompts)
+        for left in reversed(range(TRIES)):
+            this_round = _Round(self.check, on_outcome, unusable, patient=left < TRIES - 1)
+            try:
+                await self.model.ask(asked, this_round.take)
+            except UnavailableError:
+                _give_up(unusable, on_outcome)
+                raise
+            if not unusable:
+                return
+            asked = [self.rephrase(outcome.prompt, why) for outcome, why in unusable.values()]
+        _give_up(unusable, on_outcome)
+
+
+@dataclass
+class _Round:
+    """One time of asking; what cannot be used goes to ``unusable``, with what earlier rounds took."""
+
+    check: Check
+    on_outcome: Callable[[Outcome], None]
+    unusable: dict[str, tuple[Outcome, str]]
+    patient: bool
+    in_a_row: int = 0
+
+    def take(self, outcome: Outcome) -> None:
+        earlier = self.unusable.pop(outcome.prompt.external_id, None)
+        if earlier is not None:
+            outcome = _together(earlier[0], outcome)
+        why = self.check(outcome.prompt, outcome.result) if isinstance(outcome.result, LLMReply) else None
+        if why is None:
+            self.in_a_row = 0
+            self.on_outcome(outcome)
+            return
+        self.unusable[outcome.prompt.external_id] = (outcome, why)
+        self.in_a_row += 1
+        if self.in_a_row >= MAX_UNUSABLE and not self.patient:
+            raise UnavailableError(
+                f"{MAX_UNUSABLE} replies one after another could not be used, the last because: {why} "
+                "Choose an LLM that follows instructions better."
+            )
+
+
+def _together(earlier: Outcome, later: Outcome) -> Outcome:
+    """Return two attempts at the same thing as one."""
+    return replace(
+        later,
+        prompt=earlier.prompt,
+        tokens=earlier.tokens + later.tokens,
+        retried=(*earlier.retried, FailureKind.UNUSABLE, *later.retried),
+    )
+
+
+def _give_up(unusable: dict[str, tuple[Outcome, str]], on_outcome: Callable[[Outcome], None]) -> None:
+    for outcome, why in unusable.values():
+        failure = LLMFailure(FailureKind.UNUSABLE, f"The reply could not be used: {why[0].lower()}{why[1:]}")
+        on_outcome(replace(outcome, result=failure))
+    unusable.clear()

@@ -1,0 +1,152 @@
+"""The training objectives, the trainer that uses them, its optimizer and its lines of progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter, functional
+from torch.optim import AdamW
+from transformers import Trainer, TrainerCallback
+
+from crm.training.classifier.backbone import embeddings, layer_stack
+from crm.training.classifier.options import Loss, Options
+from crm.training.classifier.questions import kind_accuracy
+
+
+def margins(logits: Tensor, loss: Loss) -> Tensor:
+    """Log-odds that A is preferred ``[N]``.
+
+    Args:
+        logits: The model's outputs: two labels a question ``[N, 2]``, or one a response, A's before B's
+            of the same question ``[2N, 1]``.
+        loss: Which of the two.
+    """
+    if loss is Loss.CLASSIFICATION:
+        return logits[:, 0] - logits[:, 1]
+    scores = logits.reshape(-1, 2)
+    return scores[:, 0] - scores[:, 1]
+
+
+def preference_loss(margin: Tensor, sign: Tensor) -> Tensor:
+    """Mean of −log σ(sign · margin), where ``margin`` and ``sign`` are ``[N]``.
+
+    With the difference of two labels' logits this is their cross-entropy (equation 7 of the USL paper),
+    with the difference of two responses' scores the Bradley-Terry loss (equation 6).
+    """
+    return -functional.logsigmoid(sign * margin).mean()
+
+
+class PreferenceTrainer(Trainer):  # type: ignore[misc]  # transformers has no types
+    """A trainer whose loss is that of preferences, and that logs accuracy beside it."""
+
+    def __init__(self, *, preference: Loss, **options: Any) -> None:
+        """Take the loss, and what every trainer takes."""
+        super().__init__(**options, compute_metrics=_metrics)
+        self._preference = preference
+        self._right, self._seen = 0.0, 0
+        # The loss is a mean over its batch, whatever arguments the model's forward pass accepts.
+        self.loss_is_scaled_for_ga = False
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,  # part of the trainer's interface
+    ) -> Any:
+        """Mean loss over a batch of the collator, and with it, if asked for, the margins."""
+        read = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+        margin = margins(model(**read).logits.float(), self._preference)
+        loss = preference_loss(margin, inputs["labels"])
+        if model.training:
+            self._right += float((margin.detach() * inputs["labels"] > 0).sum())
+            self._seen += len(margin)
+        return (loss, {"loss": loss, "margin": margin}) if return_outputs else loss
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Log, with the accuracy on what was trained on since the last time."""
+        if "loss" in logs and self._seen:
+            logs = {**logs, "accuracy": self._right / self._seen}
+            self._right, self._seen = 0.0, 0
+        super().log(logs, start_time)
+
+
+def _metrics(prediction: Any) -> dict[str, float]:
+    signs, kinds = prediction.label_ids
+    right = (prediction.predictions * signs > 0).mean()
+    return {"accuracy": float(right), **kind_accuracy(prediction.predictions, signs, kinds)}
+
+
+def supports(precision: str) -> bool:
+    """Return whether the device computes in a number format faster than in single precision, or at all."""
+    if precision == "fp32":
+        return True
+    if torch.cuda.is_available():
+        return precision == "fp16" or torch.cuda.is_bf16_supported()
+    capabilities = torch.cpu.get_capabilities()
+    return precision == "bf16" and bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
+def make_optimizer(model: Any, options: Options) -> AdamW:
+    """AdamW (Loshchilov & Hutter 2019) over all weights that are trained.
+
+    The head, which is all behind the stack of layers, learns ``head_lr_factor`` times as fast. Biases and
+    norms, which are vectors, do not decay.
+    """
+    body = {id(weight) for part in (embeddings(model), layer_stack(model)) for weight in part.parameters()}
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    head_lr = options.lr * options.head_lr_factor
+    return AdamW(
+        [
+            *_groups((weight for weight in trained if id(weight) in body), options.lr, options),
+            *_groups((weight for weight in trained if id(weight) not in body), head_lr, options),
+        ],
+        lr=options.lr,
+    )
+
+
+def _groups(weights: Iterable[Parameter], lr: float, options: Options) -> list[dict[str, Any]]:
+    listed = list(weights)
+    return [
+        {"params": [one for one in listed if one.ndim > 1], "lr": lr, "weight_decay": options.weight_decay},
+        {"params": [one for one in listed if one.ndim <= 1], "lr": lr, "weight_decay": 0.0},
+    ]
+
+
+_SHOWN = {"loss": "loss", "accuracy": "accuracy", "accuracy_list": "lists", "accuracy_criterion": "criteria"}
+
+
+class ProgressLines(TrainerCallback):  # type: ignore[misc]  # transformers has no types
+    """Tells steps done, minutes left, loss and accuracy."""
+
+    def __init__(self, on_progress: Callable[[str], None]) -> None:
+        """Take where the lines go."""
+        self._on_progress = on_progress
+        self._started, self._first = time.monotonic(), 0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Start the clock; a resumed run does not begin at step 0."""
+        self._started, self._first = time.monotonic(), state.global_step
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
+        """One line, if there is a loss to tell."""
+        for prefix, part in (("", "trained on"), ("eval_", "held out")):
+            if f"{prefix}loss" in logs:
+                told = [
+                    f"{name} {logs[prefix + key]:.3f}" for key, name in _SHOWN.items() if prefix + key in logs
+                ]
+                self._on_progress(
+                    f"step {state.global_step}/{state.max_steps}, {self._left(state)}, {part}: "
+                    + ", ".join(told)
+                )
+
+    def _left(self, state: Any) -> str:
+        done = state.global_step - self._first
+        if not done:
+            return "starting"
+        seconds = (time.monotonic() - self._started) / done * (state.max_steps - state.global_step)
+        return f"{seconds / 60:.0f} min left"

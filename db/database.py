@@ -1,0 +1,345 @@
+"""The database: its URL and engine, the locks on it, its migration, and `Database`, which joins them."""
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from filelock import FileLock, Timeout
+from psycopg.errors import LockNotAvailable
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from db.bundle import bundle_digest, bundle_slug, read_bundle
+from db.errors import DatabaseError
+from db.repositories.bundles import fill_from_bundle, wants_bundle
+
+URL_VARIABLE = "USL_DATABASE_URL"
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+BUSY_TIMEOUT_SECONDS = 30
+CONNECT_TIMEOUT_SECONDS = 10
+
+_SHAPES = "sqlite:///path/to/file.sqlite3 or postgresql://user:password@host:5432/database"
+
+
+def database_url() -> str:
+    """Return the URL in USL_DATABASE_URL, else that of `data/usl.sqlite3` under the project root."""
+    return os.environ.get(URL_VARIABLE) or f"sqlite:///{PROJECT_ROOT / 'data' / 'usl.sqlite3'}"
+
+
+def create_database_engine(url: str | None = None) -> Engine:
+    """Return an engine for the URL (default: `database_url()`) without connecting.
+
+    `postgres://` and `postgresql://` both mean PostgreSQL through psycopg 3. The folder of a SQLite file is
+    made.
+
+    Raises:
+        DatabaseError: the URL is malformed or of another kind, or the folder cannot be made.
+    """
+    parsed = _parse(url or database_url())
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite_engine(parsed)
+    timeout = {} if "connect_timeout" in parsed.query else {"connect_timeout": CONNECT_TIMEOUT_SECONDS}
+    return create_engine(parsed, connect_args=timeout, pool_pre_ping=True)
+
+
+def connect(engine: Engine) -> Connection:
+    """Connect, and say in one sentence why it cannot.
+
+    Raises:
+        DatabaseError: the server does not answer or refuses, or the file is no database.
+    """
+    try:
+        return engine.connect()
+    # The listener that sets SQLite's pragmas raises the driver's own errors, unwrapped.
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        raise DatabaseError(
+            f"Cannot open {place(engine.url)}: {reason(error, engine.url)}; "
+            f"check it or set {URL_VARIABLE} to another."
+        ) from None
+
+
+def place(url: URL) -> str:
+    """Name the database of the URL for an error message, without user or password."""
+    if url.get_backend_name() == "sqlite":
+        return f"the SQLite file {url.database}"
+    server = url.host or url.query.get("host") or "the local server"
+    port = f":{url.port}" if url.port else ""
+    return f"the PostgreSQL database {url.database!r} at {server}{port}"
+
+
+def reason(error: Exception, url: URL) -> str:
+    """Return the driver's first line about the error, without the password of the URL."""
+    text = str(getattr(error, "orig", None) or error).strip().split("\n", 1)[0].rstrip(".")
+    return text.replace(str(url.password), "***") if url.password else text
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        # The text of the URL may hold a password, so it is neither quoted nor chained.
+        raise DatabaseError(f"The database URL is malformed; it must look like {_SHAPES}.") from None
+    backend = parsed.drivername.split("+", 1)[0]
+    if backend in {"postgres", "postgresql"}:
+        return parsed.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise DatabaseError(f"Databases of the kind {backend!r} are not supported; use {_SHAPES}.")
+    if not parsed.database or parsed.database == ":memory:":
+        raise DatabaseError(
+            "A SQLite database in memory cannot be shared between threads; use sqlite:///path/to/file.sqlite3."
+        )
+    return parsed.set(drivername="sqlite+pysqlite")
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    folder = Path(str(url.database)).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseError(
+            f"Cannot make the folder {folder} for the database: {error.strerror}; "
+            f"set {URL_VARIABLE} to another place."
+        ) from error
+    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_SECONDS})
+    event.listen(engine, "connect", _set_pragmas)
+    return engine
+
+
+def _set_pragmas(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_SECONDS * 1000}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+# Any fixed number: advisory locks are told apart by database and number alone.
+ADVISORY_LOCK = 0x05_15_1B
+
+WAIT_SECONDS = 600.0
+_GRACE_SECONDS = 2.0
+"""The server frees the locks of a process that ended a moment after it: so long is waited for a job's."""
+
+
+@contextmanager
+def exclusive(engine: Engine, wait: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the database's set-up lock, across processes and threads; it is freed even if the holder dies.
+
+    SQLite: a lock file beside the database. PostgreSQL: an advisory lock on a connection of its own. Other
+    sessions read and write on unhindered; only a second `exclusive` waits. It is not re-entrant.
+
+    Args:
+        engine: the database to lock.
+        wait: how many seconds to wait for another holder.
+
+    Raises:
+        DatabaseError: another process held the lock all that time, the server cannot be reached, or the
+            folder of the database is not writable.
+    """
+    busy = _busy(engine, wait)
+    if engine.dialect.name == "sqlite":
+        with _file_lock(engine, f"{engine.url.database}.lock", wait, busy):
+            yield
+    else:
+        with _advisory_locks(engine, {ADVISORY_LOCK: busy}, wait):
+            yield
+
+
+@contextmanager
+def job_locks(engine: Engine, jobs: Iterable[str]) -> Iterator[None]:
+    """Hold the locks of some jobs for as long as they run; they are freed even if the holder dies.
+
+    SQLite: lock files beside the database. PostgreSQL: advisory locks on one connection of their own. Whoever
+    holds them may still take `exclusive`. They are not re-entrant.
+
+    Args:
+        engine: the database that the jobs work on.
+        jobs: what is done, as the end of the sentence “Another process is …”; equal jobs exclude each other.
+
+    Raises:
+        DatabaseError: another process does one of them now, and none is held then; the server cannot be
+            reached, or the folder of the database is not writable.
+    """
+    digests = {job: _job_digest(job) for job in sorted(set(jobs))}
+    with ExitStack() as held:
+        if engine.dialect.name == "sqlite":
+            for job, digest in digests.items():
+                path = f"{engine.url.database}.{digest.hex()}.lock"
+                held.enter_context(_file_lock(engine, path, 0, _taken(job)))
+        else:
+            taken = {int.from_bytes(digest, signed=True): _taken(job) for job, digest in digests.items()}
+            held.enter_context(_advisory_locks(engine, taken, _GRACE_SECONDS))
+        yield
+
+
+def _taken(job: str) -> DatabaseError:
+    return DatabaseError(f"Another process is {job}; run the command again when it is done.")
+
+
+def _job_digest(job: str) -> bytes:
+    """Return eight bytes that stand for a job: as many as the number of an advisory lock has."""
+    return hashlib.sha256(job.encode()).digest()[:8]
+
+
+@contextmanager
+def _file_lock(engine: Engine, path: str, wait: float, taken: DatabaseError) -> Iterator[None]:
+    """Hold a lock file; raise ``taken`` if another holds it all the time."""
+    lock = FileLock(path, timeout=wait)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise taken from None
+    except OSError as error:
+        raise _unwritable(engine, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _advisory_locks(engine: Engine, taken: Mapping[int, DatabaseError], wait: float) -> Iterator[None]:
+    """Hold locks by number on a connection of their own; raise what belongs to the one it cannot get."""
+    with connect(engine) as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT")
+        try:
+            connection.execute(text(f"SET lock_timeout = {max(1, round(wait * 1000))}"))
+            for number, error in taken.items():
+                _take(connection, number, error)
+            yield
+        finally:
+            # Closed for good instead of going back to the pool: the server frees the locks with it.
+            connection.invalidate()
+
+
+def _take(connection: Connection, number: int, taken: DatabaseError) -> None:
+    try:
+        connection.execute(text("SELECT pg_advisory_lock(:number)"), {"number": number})
+    except OperationalError as error:
+        if isinstance(error.orig, LockNotAvailable):
+            raise taken from None
+        raise
+
+
+def _busy(engine: Engine, wait: float) -> DatabaseError:
+    return DatabaseError(
+        f"Another process has been setting up {place(engine.url)} for {wait:g} seconds; "
+        "try again when it is done."
+    )
+
+
+def _unwritable(engine: Engine, error: OSError) -> DatabaseError:
+    return DatabaseError(f"Cannot lock {place(engine.url)}: {error.strerror}; its folder must be writable.")
+
+
+_MIGRATIONS = Path(__file__).resolve().parent / "migrations"
+_EARLIER = frozenset({"0001", "0002", "0003", "0004", "0005", "0006"})
+"""Revisions of version 0.1.0 that are part of 0007 now, which goes on from any of them."""
+
+
+def upgrade(engine: Engine) -> None:
+    """Apply the revisions the database lacks, all or none; do nothing if it lacks none.
+
+    Two processes must not do so at once: call it under `db.database.exclusive`.
+
+    Raises:
+        DatabaseError: the database cannot be opened, was made by newer code, or a revision fails.
+    """
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    with connect(engine) as connection:
+        # Closed at the end instead of going back to the pool, so no pragma set here outlives the migration.
+        connection.detach()
+        current = MigrationContext.configure(connection).get_current_revision()
+        connection.rollback()
+        if current == ScriptDirectory.from_config(config).get_current_head():
+            return
+        config.attributes["connection"] = connection
+        try:
+            _begin(connection)
+            if current in _EARLIER:
+                config.attributes["earlier"] = current
+                command.stamp(config, "base", purge=True)
+            command.upgrade(config, "head")
+            connection.commit()
+        except CommandError:
+            raise DatabaseError(
+                f"The tables of {place(engine.url)} are of the unknown revision {current!r}, "
+                "made by newer code; update this checkout or use another database."
+            ) from None
+        except DBAPIError as error:
+            raise DatabaseError(
+                f"Cannot bring the tables of {place(engine.url)} up to date: {reason(error, engine.url)}."
+            ) from error
+
+
+def _begin(connection: Connection) -> None:
+    """Begin a transaction that also holds the changes of tables."""
+    if connection.dialect.name == "sqlite":
+        # SQLite alters a table by dropping it after copying, which would cascade into the rows that refer to
+        # it.
+        connection.exec_driver_sql("PRAGMA foreign_keys = OFF")
+        # Python's driver begins no transaction by itself before CREATE TABLE.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.begin()
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An open database, to be shared by the threads of a process."""
+
+    engine: Engine
+
+    @classmethod
+    def open(cls, url: str | None = None, bundles: Iterable[Path] = ()) -> "Database":
+        """Open the database at the URL (default: `db.database.database_url()`) with its tables up to date.
+
+        Benchmarks of the bundle files are created, or replaced where the file is another than the one that
+        filled them; see `fill_from_bundle`. Processes that start at the same moment wait for each other. Each
+        bundle is filled whole or not at all.
+
+        Raises:
+            DatabaseError: the database cannot be opened or brought up to date, or another process has been
+                setting it up for too long.
+            BundleError: a bundle file is missing or malformed; nothing of it is stored.
+        """
+        database = cls(create_database_engine(url))
+        try:
+            with exclusive(database.engine):
+                upgrade(database.engine)
+                for path in bundles:
+                    database._fill(path)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """Yield a session for one piece of work: committed at the end, rolled back if it fails."""
+        with sessionmaker(self.engine).begin() as session:
+            yield session
+
+    def close(self) -> None:
+        """Close the idle connections; the database may be used again afterwards."""
+        self.engine.dispose()
+
+    def _fill(self, path: Path) -> None:
+        digest, slug = bundle_digest(path), bundle_slug(path)
+        with self.session() as session:
+            if wants_bundle(session, slug, digest):
+                fill_from_bundle(session, read_bundle(path), digest)

@@ -1,0 +1,299 @@
+"""A stored benchmark as a judge sees it: texts and representations, loaded when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm.embedded.representation import MISSING, NAME
+from crm.embedded.style import StyleSheet, style_sheet
+from crm.errors import CRMError, RepresentationMissingError
+from crm.protocol import Pair
+from db import Database
+from db.records import BenchmarkRecord
+from db.repositories.benchmarks import find_benchmark
+from db.repositories.contents import answered_queries, query_texts, response_pair, response_texts
+from db.repositories.representations import get_query_representation, get_representation
+from leaderboard.errors import LeaderboardError
+from leaderboard.selection import indices_of
+from leaderboard.statistics.style_control import StyleCounts
+
+Arrays = Mapping[str, NDArray[Any]]
+QUERY_REPRESENTATION = "minilm-queries"
+"""Name under which the queries' own embeddings are stored."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedBenchmark:
+    """The contenders of a benchmark against its baseline; implements ``crm.protocol.JudgedBenchmark``."""
+
+    database: Database
+    record: BenchmarkRecord
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_arrays", {})
+        object.__setattr__(self, "_lock", Lock())
+
+    @property
+    def identity(self) -> Hashable:
+        """What changes whenever the benchmark does."""
+        return self.record.info.slug, self.record.updated_at
+
+    @cached_property
+    def baseline(self) -> str:
+        """Name of the baseline.
+
+        Raises:
+            LeaderboardError: The benchmark names none.
+        """
+        if self.record.baseline is None:
+            raise LeaderboardError(
+                f"The benchmark {self.record.info.slug!r} has no baseline: import it again with --baseline."
+            )
+        return self.record.baseline
+
+    @cached_property
+    def llms(self) -> tuple[str, ...]:
+        """Names of the contenders, the baseline not among them.
+
+        Raises:
+            LeaderboardError: There is no contender.
+        """
+        names = tuple(llm.name for llm in self.record.llms if llm.name != self.baseline)
+        if not names:
+            raise LeaderboardError(
+                f"The benchmark {self.record.info.slug!r} has no LLM beside its baseline: collect responses "
+                f"with “python -m precompute collect --benchmark {self.record.info.slug}”, or import some."
+            )
+        return names
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries, Q."""
+        return len(self.record.queries)
+
+    @cached_property
+    def topic_index(self) -> NDArray[np.intp]:
+        """Topic of every query, as an index ``[Q]``."""
+        return indices_of([f"{query.category}\0{query.topic}" for query in self.record.queries])[0]
+
+    @cached_property
+    def category_index(self) -> NDArray[np.intp]:
+        """Category of every query, as an index into ``category_names`` ``[Q]``."""
+        position = {name: index for index, name in enumerate(self.category_names)}
+        return np.array([position[query.category] for query in self.record.queries], dtype=np.intp)
+
+    @cached_property
+    def category_names(self) -> tuple[str, ...]:
+        """Categories in display order."""
+        return tuple(category.name for category in self.record.categories)
+
+    @cached_property
+    def answered(self) -> NDArray[np.bool_]:
+        """Where an LLM and the baseline have both a text to a query that has its own ``[L, Q]``."""
+        both: NDArray[np.bool_] = self.readable[:-1] & self.readable[-1]
+        return both
+
+    @cached_property
+    def readable(self) -> NDArray[np.bool_]:
+        """Where a query and a response to it can be read, the baseline in the last row ``[L + 1, Q]``."""
+        with self.database.session() as session:
+            answered = answered_queries(session, find_benchmark(session, self.record.info.slug))
+        return np.stack([answered[llm] for llm in (*self.llms, self.baseline)])
+
+    @cached_property
+    def query_embedding(self) -> NDArray[np.float32]:
+        """Unit sentence embeddings of the queries ``[Q, 384]``.
+
+        Raises:
+            LeaderboardError: None are stored.
+        """
+        slug = self.record.info.slug
+        with self.database.session() as session:
+            stored = get_query_representation(session, find_benchmark(session, slug), QUERY_REPRESENTATION)
+        if stored is None or len(stored["embedding"]) != self.n_queries:
+            raise LeaderboardError(
+                f"The queries of {slug!r} have no embeddings, so they cannot be compared with what you use "
+                f"LLMs for: run “python -m precompute embed --benchmark {slug}”."
+            )
+        embedding: NDArray[np.float32] = stored["embedding"].astype(np.float32)
+        return embedding
+
+    def judgeable(self, representation: str | None) -> NDArray[np.bool_]:
+        """Return where a judge finds both responses ``[L, Q]``.
+
+        Args:
+            representation: The one that the judge reads; None if it reads texts.
+
+        Raises:
+            RepresentationMissingError: An LLM has nothing stored under that name.
+        """
+        if representation is None:
+            return self.answered
+        present = self.representation(representation)["digest"] != MISSING
+        both: NDArray[np.bool_] = present[:-1] & present[-1]
+        return both
+
+    def pairs(self, llm: str) -> Sequence[Pair | None]:
+        """Return the LLM's responses (A) with the baseline's (B), one per query; None where one is missing.
+
+        Raises:
+            CRMError: There is no pair at all, as in a benchmark that was shipped without texts.
+        """
+        with self.database.session() as session:
+            texts_a = response_texts(session, find_benchmark(session, self.record.info.slug), llm)
+        pairs = [
+            None if query is None or text_a is None or text_b is None else Pair(query, text_a, text_b)
+            for query, text_a, text_b in zip(self.query_texts, texts_a, self._baseline_responses, strict=True)
+        ]
+        if all(pair is None for pair in pairs):
+            raise CRMError(self._why_no_pairs(llm, texts_a))
+        return pairs
+
+    @cached_property
+    def query_texts(self) -> Sequence[str | None]:
+        """Texts of the queries, None where they are not stored ``[Q]``."""
+        with self.database.session() as session:
+            return query_texts(session, find_benchmark(session, self.record.info.slug))
+
+    @cached_property
+    def _baseline_responses(self) -> Sequence[str | None]:
+        with self.database.session() as session:
+            return response_texts(session, find_benchmark(session, self.record.info.slug), self.baseline)
+
+    def texts_at(self, llm: str, query: int) -> tuple[str | None, str | None]:
+        """Return the LLM's and the baseline's response to one query, None where it is not stored."""
+        external_id = self.record.queries[query].external_id
+        with self.database.session() as session:
+            return response_pair(
+                session, find_benchmark(session, self.record.info.slug), external_id, llm, self.baseline
+            )
+
+    def check_texts(self) -> None:
+        """Make sure that there is a pair of texts to judge.
+
+        Raises:
+            CRMError: There is none.
+        """
+        if not self.answered.any():
+            self.pairs(self.llms[0])
+
+    def _why_no_pairs(self, llm: str, responses: Sequence[str | None]) -> str:
+        lacking = [
+            name
+            for name, texts in ((llm, responses), (self.baseline, self._baseline_responses))
+            if all(text is None for text in texts)
+        ]
+        if len(lacking) == 1 and any(text is not None for text in self.query_texts):
+            return missing_texts_message(self.record, lacking[0])
+        if lacking or all(text is None for text in self.query_texts):
+            return missing_texts_message(self.record)
+        return (
+            f"{llm} and the baseline {self.baseline} have answered no query of {self.record.info.title} "
+            "in common: import more of their responses."
+        )
+
+    def representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+        """Return the arrays stored under ``name``, leading axes ``[L + 1, Q]``, the baseline in the last row.
+
+        They are read once and kept.
+
+        Raises:
+            RepresentationMissingError: An LLM has nothing stored under that name.
+        """
+        arrays: dict[str, Mapping[str, NDArray[Any]]] = self.__dict__["_arrays"]
+        with self.__dict__["_lock"]:
+            if name not in arrays:
+                arrays[name] = self._read_representation(name)
+            return arrays[name]
+
+    def arrays_at(self, name: str, llm: str, query: int) -> tuple[Arrays, Arrays]:
+        """Return what is stored under ``name`` of the LLM's and of the baseline's response to one query."""
+        stored, row = self.representation(name), self.llms.index(llm)
+        return (
+            {key: array[row, query] for key, array in stored.items()},
+            {key: array[-1, query] for key, array in stored.items()},
+        )
+
+    def _read_representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+        stacked: dict[str, NDArray[Any]] = {}
+        rows = (*self.llms, self.baseline)
+        slug = self.record.info.slug
+        with self.database.session() as session:
+            for row, llm in enumerate(rows):
+                stored = get_representation(session, find_benchmark(session, slug), llm, name)
+                if stored is None:
+                    raise RepresentationMissingError(
+                        f"{llm} has no representation {name} in {slug!r}: "
+                        f"run “python -m precompute embed --benchmark {slug}”."
+                    )
+                for key, array in stored.items():
+                    if key not in stacked:
+                        stacked[key] = np.zeros((len(rows), *array.shape), array.dtype)
+                    stacked[key][row] = array
+        return stacked
+
+
+def missing_texts_message(record: BenchmarkRecord, llm: str | None = None) -> str:
+    """That texts are not shipped, all or only one LLM's, and the one command that imports them."""
+    command = record.info.text_import_command
+    how = f": “{command}” imports them" if command else ": import them"
+    what = "The texts of" if llm is None else f"The responses of {llm} in"
+    return f"{what} {record.info.title} are not stored here{how}."
+
+
+# The sheets name numbered items differently; what they count is the same.
+_LENGTH = ("words",)
+_LISTS = ("numbered", "numbered_steps", "bullets")
+_HEADINGS = ("headings",)
+_BOLD = ("bold",)
+
+
+def style_counts(benchmark: LoadedBenchmark) -> StyleCounts:
+    """Return what is counted in the responses; length is in words.
+
+    Raises:
+        LeaderboardError: Neither representations nor texts are stored.
+    """
+    try:
+        stored = benchmark.representation(NAME)
+    except RepresentationMissingError:
+        return _of_texts(benchmark)
+    return _of_counts(stored["style"].astype(np.float64), stored["digest"] != MISSING, style_sheet())
+
+
+def _of_texts(benchmark: LoadedBenchmark) -> StyleCounts:
+    """Return the few features that are needed, counted now."""
+    slug = benchmark.record.info.slug
+    wanted = {*_LENGTH, *_LISTS, *_HEADINGS, *_BOLD}
+    sheet = StyleSheet(tuple(feature for feature in style_sheet().features if feature.name in wanted))
+    rows: list[Sequence[str | None]] = []
+    with benchmark.database.session() as session:
+        for llm in (*benchmark.llms, benchmark.baseline):
+            rows.append(response_texts(session, find_benchmark(session, slug), llm))
+    present = np.array([[text is not None for text in row] for row in rows])
+    if not present.any():
+        raise LeaderboardError(
+            f"Length and style of {benchmark.record.info.title} are not known, as neither "
+            "representations nor texts are stored: import its texts, then run "
+            f"“python -m precompute embed --benchmark {slug}”."
+        )
+    counts = np.stack([sheet.count([text or "" for text in row]) for row in rows])
+    return _of_counts(counts.astype(np.float64), present, sheet)
+
+
+def _of_counts(counts: NDArray[np.float64], present: NDArray[np.bool_], sheet: StyleSheet) -> StyleCounts:
+    """From raw counts ``[L + 1, Q, S]`` of a sheet."""
+
+    def total(names: tuple[str, ...]) -> NDArray[np.float64]:
+        places = [place for place, name in enumerate(sheet.names) if name in names]
+        summed: NDArray[np.float64] = counts[..., places].sum(axis=-1)
+        return summed
+
+    return StyleCounts(total(_LENGTH), total(_LISTS), total(_HEADINGS), total(_BOLD), present)

@@ -1,0 +1,129 @@
+"""``python -m leaderboard criteria-from``: a checklist from past choices, on the command line."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from crm.criteria import Polarity
+from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
+from leaderboard.elicitation.history.learn import HistoryChecklist, learn_from_history
+from leaderboard.elicitation.history.read import MAX_MEGABYTES, ChoiceHistory, read_history
+from leaderboard.elicitation.text import (
+    evidence_sentence,
+    prediction_sentence,
+    reading_sentence,
+    summary_sentence,
+)
+from leaderboard.errors import UploadError
+from leaderboard.scoring_jobs.progress import status_line
+from leaderboard.service import Service
+from leaderboard.user_data.profiles import Profile
+from leaderboard.view import DEFAULT_BENCHMARK, View
+
+
+class ChecklistFormat(StrEnum):
+    """How a checklist is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def criteria_from(
+    file: Annotated[
+        Path, typer.Argument(help="Past choices: .csv, .jsonl, .json, or ChatGPT's export (.zip).")
+    ],
+    benchmark: Annotated[str, typer.Option(help="Slug of the benchmark to rank.")] = DEFAULT_BENCHMARK,
+    profile: Annotated[
+        Path | None, typer.Option(help="Write the checklist as a profile, for “rank --profile”.")
+    ] = None,
+    format: Annotated[ChecklistFormat, typer.Option(help="table or json.")] = ChecklistFormat.TABLE,
+) -> None:
+    """Learn a checklist from your past choices between answers.
+
+    The texts are read in memory and not stored.
+    """
+    history = read_history(_content(file), file.name)
+    with status_line() as write:
+        learnt = learn_from_history(
+            history,
+            Service.open(),
+            benchmark,
+            lambda what, done, total: write(f"{what}: {done:,} of {total:,}"),
+        )
+    if profile is not None:
+        _write_profile(profile, View(benchmark, criteria=criteria_of(learnt.lines)))
+    if format is ChecklistFormat.JSON:
+        typer.echo(checklist_json(history, learnt))
+    else:
+        _print_checklist(history, learnt)
+
+
+def checklist_json(history: ChoiceHistory, learnt: HistoryChecklist) -> str:
+    """Return what was learnt as a JSON object."""
+    predicted = learnt.predicted
+    return json.dumps(
+        {
+            "form": history.form,
+            "choices": learnt.n_choices,
+            "left_out": dict(history.left_out),
+            "foretold": predicted.correct,
+            "foretold_of": predicted.decided,
+            "p_by_guessing": predicted.p_value,
+            "telling": predicted.significant,
+            "summary": summary_sentence(learnt),
+            "checklist": [_line_json(line) for line in learnt.lines],
+        },
+        ensure_ascii=False,
+        indent=2,
+    )
+
+
+def _line_json(line: ChecklistLine) -> dict[str, object]:
+    return {
+        **line.criterion.to_json(),
+        "share": line.share,
+        "chosen_with_it": line.evidence.with_it,
+        "clear_choices": line.evidence.clear,
+        "evidence": evidence_sentence(line),
+    }
+
+
+def _content(file: Path) -> bytes:
+    try:
+        if file.stat().st_size > MAX_MEGABYTES * 2**20:
+            raise UploadError(str(file), f"it is larger than {MAX_MEGABYTES} MB; bring a part of it.")
+        return file.read_bytes()
+    except OSError as error:
+        raise UploadError(str(file), f"it cannot be read ({error.strerror}).") from None
+
+
+def _write_profile(path: Path, view: View) -> None:
+    try:
+        path.write_text(Profile.of(view).to_text(), encoding="utf-8")
+    except OSError as error:
+        raise UploadError(str(path), f"it cannot be written ({error.strerror}).") from None
+
+
+def _print_checklist(history: ChoiceHistory, learnt: HistoryChecklist) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("weight", "", "criterion", "evidence"):
+        table.add_column(heading)
+    for line in learnt.lines:
+        avoid = "avoid" if line.criterion.polarity is Polarity.AVOID else ""
+        table.add_row(
+            line.criterion.weight.value, avoid, Text(line.criterion.text), Text(evidence_sentence(line))
+        )
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console.print(reading_sentence(history))
+    console.print(summary_sentence(learnt))
+    console.print(prediction_sentence(learnt))
+    console.print()
+    console.print(table)

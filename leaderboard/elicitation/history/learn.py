@@ -1,0 +1,341 @@
+"""From a person's past choices to their checklist, after P-CHECK: general preference, weighted lines.
+
+The general preference is the posterior of the person's weights. Its checklist on a benchmark's responses
+gives the lines. A few criteria may predict all that a person chose, and that checklist stops there; a person
+who reads it wants to recognise their taste. So its lines are filled up to ``MAX_LINES`` with the criteria
+that separate chosen from rejected responses most, that do so surely, and that do not repeat a line.
+
+Weights are the lines' saliency in the history: how much a criterion separates what a person chose from what
+they did not. For one choice with the chosen response y⁺ and negatives Y⁻ (Seo and Lee, P-CHECK, section 3.3):
+
+    saliency(k) = [Σ_{j≠k} f_j(Y⁻)] / [Σ_{j≠k} f_j(y⁺) + ε] − [Σ_j f_j(Y⁻)] / [Σ_j f_j(y⁺) + ε]
+
+with f_j(Y⁻) the mean over the negatives. Of a whole history it is the mean over its choices; then ReLU, and
+normalised to sum 1. P-CHECK asks an LLM for f_j, from 1 to 10. Here f_j = 1 + 9 p_j, where p_j is the
+probability that the CRM states that the response meets criterion j, polarity included, better than the
+average response to its query: P-CHECK's scale, and no sum is ever near 0. The negatives of a choice are its
+rejected response, which alone was seen and not taken, and for more contrast those rejected elsewhere in the
+history: one half each.
+
+How far the checklist can be trusted is measured by cross-validation: each choice is predicted by a checklist
+learnt from choices on other queries. Texts are read in memory, and nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+
+from crm import registry
+from crm.criteria import Weight
+from crm.embedded.encoder import ProgressCallback
+from crm.protocol import Pair, probabilities
+from leaderboard.elicitation.checklist import (
+    MAX_LINES,
+    ChecklistLine,
+    Evidence,
+    Floats64,
+    checklist,
+    coefficients_of,
+    count_evidence,
+    grade_shares,
+    polarity_of,
+)
+from leaderboard.elicitation.choice_model import Choice, ResponsePair, chosen_and_rejected
+from leaderboard.elicitation.history.read import ChoiceHistory, PastChoice
+from leaderboard.elicitation.library import LibraryCriterion, criterion_library
+from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins, pair_margins
+from leaderboard.elicitation.posterior import PreferencePosterior, posterior_given
+from leaderboard.service import Service
+
+OnProgress = Callable[[str, int, int], object]
+"""Called with what is done, how much of it is done, and how much there is."""
+
+READING, LEARNING = "Reading the answers", "Learning"
+EPSILON = 1e-6
+LOWEST, HIGHEST = 1.0, 10.0
+"""Of the scale of f."""
+REDUNDANT = 0.8
+"""Correlation, over the benchmark's responses, from which on one criterion says what another says."""
+MIN_STANDARD_ERRORS = 2.0
+"""Standard errors by which a criterion must separate chosen and rejected responses to fill a line."""
+_MIN_CHOICES = 2
+"""Choices from which a standard error can be computed."""
+MAX_FOLDS = 5
+SIGNIFICANCE = 0.05
+"""Probability of predicting so many choices by guessing above which they are not significant."""
+_FOLD_DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class PredictionScore:
+    """How well choices are predicted by a checklist learnt from others.
+
+    Attributes:
+        correct: Choices predicted; half a choice where the checklist does not prefer either response.
+        decided: Choices of one response, the others being ties.
+    """
+
+    correct: float
+    decided: int
+
+    @property
+    def p_value(self) -> float:
+        """Probability that guessing predicts at least so many."""
+        if not self.decided:
+            return 1.0
+        return float(binomtest(int(self.correct), self.decided, alternative="greater").pvalue)
+
+    @property
+    def significant(self) -> bool:
+        """Whether more choices are predicted than guesses would."""
+        return self.p_value <= SIGNIFICANCE
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryChecklist:
+    """What is learnt from a history.
+
+    Attributes:
+        posterior: The general preference: the posterior given all choices.
+        lines: The checklist, the weightiest line first.
+        predicted: How far it can be trusted.
+        n_choices: Number of choices, ties included.
+    """
+
+    posterior: PreferencePosterior
+    lines: tuple[ChecklistLine, ...]
+    predicted: PredictionScore
+    n_choices: int
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryMargins:
+    """A history ready to be learnt from.
+
+    Attributes:
+        choices: What was chosen.
+        margins: How the responses of the history stand under the library; any number of rows.
+        benchmark: The same of the benchmark on whose responses the lines are chosen.
+        library: The criteria of both.
+    """
+
+    choices: tuple[Choice, ...]
+    margins: CriterionMargins
+    benchmark: CriterionMargins
+    library: Sequence[LibraryCriterion]
+
+    @classmethod
+    def of(
+        cls,
+        choices: Sequence[PastChoice],
+        margins: CriterionMargins,
+        benchmark: CriterionMargins,
+        library: Sequence[LibraryCriterion],
+    ) -> HistoryMargins:
+        """Return past choices with the margins of their texts."""
+        rows = tuple(Choice(ResponsePair(row, 0, 1), choice.outcome) for row, choice in enumerate(choices))
+        return cls(rows, margins, benchmark, library)
+
+    def only(self, mask: NDArray[np.bool_]) -> HistoryMargins:
+        """Return some of the choices ``[C]``."""
+        kept = tuple(choice for choice, wanted in zip(self.choices, mask, strict=True) if wanted)
+        return replace(self, choices=kept)
+
+    def sides(self) -> tuple[Floats64, Floats64]:
+        """Return margins of the chosen and of the rejected response of each decided choice ``[D, K + 1]``."""
+        return chosen_and_rejected(self.choices, self.margins)
+
+    def ahead(self) -> Floats64:
+        """Return margins of the chosen over the rejected response of each decided choice ``[D, K + 1]``."""
+        chosen, rejected = self.sides()
+        return chosen - rejected
+
+    def scores(self, indices: Sequence[int], signs: Floats64) -> tuple[Floats64, Floats64]:
+        """Return f of chosen and of rejected responses under signed criteria, each ``[D, J]``."""
+        chosen, rejected = self.sides()
+        return criterion_scores(chosen[:, indices] * signs), criterion_scores(rejected[:, indices] * signs)
+
+
+def learn_from_history(
+    history: ChoiceHistory, service: Service, slug: str, on_progress: OnProgress | None = None
+) -> HistoryChecklist:
+    """Return what the choices say, in lines that say it of a benchmark's responses.
+
+    Args:
+        history: The choices.
+        service: Knows the benchmark.
+        slug: Of the benchmark that will be ranked.
+        on_progress: Called with how far it is.
+
+    Raises:
+        NotFoundError: There is no such benchmark.
+        RepresentationMissingError: A response of the benchmark has not been embedded.
+    """
+    library = criterion_library()
+    crm = registry.get_crm(registry.DEFAULT)
+    benchmark = benchmark_margins(service.benchmark(slug), crm)
+    reading, learning = (_progress_of(step, on_progress) for step in (READING, LEARNING))
+    pairs = [Pair(choice.query, choice.first, choice.second) for choice in history.choices]
+    margins = pair_margins(pairs, crm, tuple(item.criterion for item in library), reading)
+    past = HistoryMargins.of(history.choices, margins, benchmark, library)
+    return learn_checklist(past, [choice.query for choice in history.choices], learning)
+
+
+def _progress_of(step: str, on_progress: OnProgress | None) -> ProgressCallback | None:
+    """Return what a step of the work reports its progress to."""
+    if on_progress is None:
+        return None
+
+    def report(done: int, total: int) -> None:
+        on_progress(step, done, total)
+
+    return report
+
+
+def learn_checklist(
+    past: HistoryMargins,
+    groups: Sequence[object] | None = None,
+    on_progress: ProgressCallback | None = None,
+    *,
+    seed: int = 0,
+) -> HistoryChecklist:
+    """Return the person's general preference, their checklist, and how far it can be trusted.
+
+    Args:
+        past: The history.
+        groups: What each choice was about; choices on the same are predicted together ``[C]``; by default
+            their query in the margins.
+        on_progress: Called with how many parts of the work are done, and how many there are.
+        seed: Of all that is random.
+    """
+    folds = _folds(past, groups, seed)
+    n_parts = len(folds) + 1
+    posterior = posterior_given(past.choices, past.margins, seed=seed)
+    lines = weighted_lines(posterior, past)
+    correct = 0.0
+    for done, held_out in enumerate(folds, start=1):
+        if on_progress is not None:
+            on_progress(done, n_parts)
+        others = past.only(~held_out)
+        general = posterior_given(others.choices, past.margins, n_draws=_FOLD_DRAWS, seed=seed)
+        correct += n_predicted(weighted_lines(general, others), past.only(held_out))
+    if on_progress is not None:
+        on_progress(n_parts, n_parts)
+    decided = sum(choice.outcome.decided for choice in past.choices)
+    return HistoryChecklist(posterior, lines, PredictionScore(correct, decided), len(past.choices))
+
+
+def _folds(past: HistoryMargins, groups: Sequence[object] | None, seed: int) -> list[NDArray[np.bool_]]:
+    """Return masks of choices ``[C]``, held out one after the other; none where there is one group only."""
+    names = [choice.pair.query for choice in past.choices] if groups is None else list(groups)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    order = np.random.default_rng([seed, 3]).permutation(len(numbers))
+    fold = order[[numbers[name] for name in names]] % MAX_FOLDS
+    return [fold == number for number in np.unique(fold)] if len(numbers) > 1 else []
+
+
+def n_predicted(lines: Sequence[ChecklistLine], past: HistoryMargins) -> float:
+    """Return how many of the decided choices a checklist predicts; half of one that it leaves open."""
+    ahead = past.ahead()
+    if not lines:
+        return len(ahead) / 2
+    margin = ahead @ coefficients_of(lines, past.margins.n_criteria)
+    return float((margin > 0).sum() + (margin == 0).sum() / 2)
+
+
+def weighted_lines(posterior: PreferencePosterior, past: HistoryMargins) -> tuple[ChecklistLine, ...]:
+    """Return the person's checklist, the weightiest line first; none if nothing was chosen.
+
+    Where no line is salient, as with one line, the posterior's own weights stay.
+    """
+    lines = _fill_lines(checklist(posterior, past.benchmark, past.library, ()), posterior, past)
+    if not lines or not len(past.ahead()):
+        return lines
+    indices, polarity = [line.index for line in lines], [line.criterion.polarity for line in lines]
+    chosen, rejected = past.scores(indices, np.array([each.sign for each in polarity]))
+    weight = saliency_weights(saliency(chosen, with_contrast(rejected)))
+    if not weight.any():
+        weight = np.array([line.share for line in lines])
+    # The sort is stable: lines of no saliency stay in the posterior's order.
+    order = np.argsort(-weight, kind="stable")
+    # What differs clearly is measured on the benchmark, as in choices made there.
+    evidence = count_evidence(indices, polarity, past.sides(), past.benchmark.spread)
+    return tuple(
+        replace(
+            lines[place],
+            criterion=replace(lines[place].criterion, weight=grade),
+            share=float(weight[place]),
+            evidence=evidence[place],
+        )
+        for place, grade in zip(order, grade_shares(weight[order]), strict=True)
+    )
+
+
+def _fill_lines(
+    lines: tuple[ChecklistLine, ...], posterior: PreferencePosterior, past: HistoryMargins
+) -> tuple[ChecklistLine, ...]:
+    """Return the lines, and more of no weight in the posterior, as far as there is room and reason."""
+    n_criteria = past.margins.n_criteria
+    chosen, rejected = past.scores(range(n_criteria), np.ones(n_criteria))
+    if len(chosen) < _MIN_CHOICES or not lines:
+        return lines
+    apart = chosen - rejected
+    mean, error = apart.mean(axis=0), apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
+    length = np.sqrt(np.maximum(np.diag(past.benchmark.gram), np.finfo(float).tiny))
+    correlation = past.benchmark.gram / np.outer(length, length)
+    signed = {line.index: line.criterion.polarity.sign for line in lines}
+    filled = list(lines)
+    for index in map(int, np.argsort(-np.abs(mean), kind="stable")):
+        if len(filled) >= MAX_LINES:
+            break
+        sign = float(np.sign(mean[index]))
+        sure = abs(mean[index]) > MIN_STANDARD_ERRORS * error[index]
+        redundant = any(correlation[index, other] * sign * own > REDUNDANT for other, own in signed.items())
+        if sure and not redundant and index not in signed:
+            filled.append(
+                ChecklistLine.of(
+                    index,
+                    polarity_of(sign),
+                    Weight.OPTIONAL,
+                    0.0,
+                    Evidence(0, 0),
+                    library=past.library,
+                    posterior=posterior,
+                )
+            )
+            signed[index] = sign
+    return tuple(filled)
+
+
+def criterion_scores(relative: NDArray[np.floating]) -> Floats64:
+    """Return f of responses, by their margins over the average response to their query; any shape."""
+    return LOWEST + (HIGHEST - LOWEST) * np.asarray(probabilities(relative), dtype=np.float64)
+
+
+def with_contrast(rejected: Floats64) -> Floats64:
+    """Return f(Y⁻) of each choice, from f of the rejected responses ``[C, J]``."""
+    return np.asarray((rejected + rejected.mean(axis=0)) / 2, dtype=np.float64)
+
+
+def saliency(chosen: Floats64, negative: Floats64) -> Floats64:
+    """Return the mean saliency of J criteria over C choices ``[J]``, not yet rectified.
+
+    Args:
+        chosen: f of the chosen responses ``[C, J]``.
+        negative: f of their negatives, the mean where there are several ``[C, J]``.
+    """
+    positives, negatives = (each.sum(axis=1, keepdims=True) for each in (chosen, negative))
+    without = (negatives - negative) / (positives - chosen + EPSILON)
+    return np.asarray((without - negatives / (positives + EPSILON)).mean(axis=0), dtype=np.float64)
+
+
+def saliency_weights(found: Floats64) -> Floats64:
+    """Return weights ``[J]`` that sum to 1; all zero where no criterion is salient."""
+    positive = np.maximum(found, 0)
+    total = float(positive.sum())
+    return positive / total if total > 0 else positive

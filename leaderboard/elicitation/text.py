@@ -1,0 +1,130 @@
+"""Sentences on what was learnt: the evidence of a line, how sure the ranking is, what a history tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crm.criteria import Polarity
+from leaderboard.elicitation.acquisition import ExpectedRanking
+from leaderboard.elicitation.checklist import ChecklistLine
+from leaderboard.elicitation.history.learn import HistoryChecklist
+from leaderboard.elicitation.history.read import ChoiceHistory
+from leaderboard.elicitation.interview import MAX_QUESTIONS
+
+ENOUGH = 12
+"""Choices after which a ranking is usually good (docs/personal.md)."""
+SETTLED_SENTENCE = "Further questions would not change your top three."
+"""Why an interview ends before the last of its questions."""
+_MAX_NAMED = 3
+
+
+def evidence_sentence(line: ChecklistLine) -> str:
+    """Return what speaks for a line: “You answered “Numbered steps”. You chose … 8 of 9 times.”"""
+    evidence, sentences = line.evidence, []
+    if named := [reply.text for reply in evidence.replies if reply.named]:
+        sentences.append(f"You answered {_quoted(named)}.")
+    elif evidence.replies:
+        sentences.append(f"It goes with your answer {_quoted([evidence.replies[0].text])}.")
+    avoided = line.criterion.polarity is Polarity.AVOID
+    which = "with less of this" if avoided else "that meets this better"
+    if evidence.clear == 1:
+        taken = "took" if evidence.with_it else "did not take"
+        sentences.append(
+            f"The one time that two answers differed clearly in this, you {taken} the one {which}."
+        )
+    elif evidence.clear:
+        sentences.append(f"You chose the answer {which} {evidence.with_it} of {evidence.clear} times.")
+    return " ".join(sentences) or "Nothing speaks of this directly; it follows from the rest."
+
+
+def learnt_from_sentence(n_choices: int, n_replies: int = 0) -> str:
+    """Return what a checklist rests on: “Learnt from 12 choices and 3 answers.”"""
+    counts = [_count(n, word) for n, word in ((n_choices, "choice"), (n_replies, "answer")) if n]
+    return f"Learnt from {' and '.join(counts)}."
+
+
+def progress_sentence(n_choices: int) -> str:
+    """Return how far a person is: “3 of about 12”."""
+    if n_choices < ENOUGH:
+        return f"{n_choices} of about {ENOUGH}"
+    return f"{n_choices} choices: enough for a first ranking. More make it surer."
+
+
+def agreement_sentence(ranking: ExpectedRanking) -> str:
+    """Return how sure the ranking is by now."""
+    return (
+        f"So far your ranking puts about {100 * ranking.agreement:.0f} % of all pairs of LLMs in the right "
+        "order; guessing puts 50 %."
+    )
+
+
+def interview_over_sentence(n_replies: int) -> str:
+    """Return why no further question is asked."""
+    if n_replies >= MAX_QUESTIONS:
+        return f"All {MAX_QUESTIONS} questions are answered."
+    return SETTLED_SENTENCE
+
+
+def summary_sentence(learnt: HistoryChecklist) -> str:
+    """Return the general preference: “Your choices speak for … and against ….”"""
+    named = learnt.lines[:_MAX_NAMED]
+    wanted, avoided = (
+        [f"“{line.criterion.text}”" for line in named if line.criterion.polarity is polarity]
+        for polarity in (Polarity.WANT, Polarity.AVOID)
+    )
+    parts = [f"{how} {_joined(texts)}" for how, texts in (("for", wanted), ("against", avoided)) if texts]
+    if not parts:
+        return "Your choices speak for no criterion of the library."
+    hedge = "speak" if learnt.predicted.significant else "speak, if for anything,"
+    return f"Your choices {hedge} {' and '.join(parts)}."
+
+
+def prediction_sentence(learnt: HistoryChecklist) -> str:
+    """Return how far the checklist can be trusted: choices predicted by one learnt from the others."""
+    predicted = learnt.predicted
+    if not predicted.decided:
+        return "No choice in it prefers one answer, so nothing can be told yet."
+    counts = f"{_half_count(predicted.correct)} of {predicted.decided:,}"
+    if predicted.significant:
+        share = 100 * predicted.correct / predicted.decided
+        return (
+            f"For {counts} choices a checklist learnt from the others says what you took ({share:.0f} %; "
+            "guessing would for half)."
+        )
+    choices = "This choice does" if learnt.n_choices == 1 else f"These {learnt.n_choices:,} choices do"
+    return (
+        f"{choices} not tell yet: a checklist learnt from the others says what you took for {counts}, and "
+        "guessing may do as well. Take the lines below as a guess, or bring more choices."
+    )
+
+
+def reading_sentence(history: ChoiceHistory) -> str:
+    """Return what of a file was read: “Read as a table of choices: 40 choices, 2 of them ties.”"""
+    ties = sum(not choice.outcome.decided for choice in history.choices)
+    with_ties = f", {ties:,} of them ties" if ties else ""
+    sentences = [f"Read as {history.form}: {_count(len(history.choices), 'choice')}{with_ties}."]
+    if longer := history.n_multi_turn:
+        stand = "stands" if longer == 1 else "stand"
+        sentences.append(
+            f"{longer:,} {stand} in longer conversations, of which only the query and its answers count."
+        )
+    if history.left_out:
+        reasons = "; ".join(f"{count:,} ({reason})" for reason, count in history.left_out)
+        sentences.append(f"Left out: {reasons}.")
+    return " ".join(sentences)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _half_count(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return " and ".join(f"“{text}”" for text in texts)
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))

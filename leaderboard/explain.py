@@ -1,0 +1,109 @@
+"""Behind one LLM's rank: its score by topic, where it wins and loses, and why it won one query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm.criteria import Criterion
+from crm.protocol import Reason
+from leaderboard.statistics.win_rate import checked_weights, outcomes, win_rates
+
+
+@dataclass(frozen=True)
+class TopicScore:
+    """An LLM's win rate on the selected queries of one topic, a fraction; NaN where it answered none."""
+
+    category: str
+    topic: str
+    win_rate: float
+    n_queries: int
+
+
+@dataclass(frozen=True)
+class QueryScore:
+    """The verdict on one query: probability that the LLM's response is preferred to the baseline's."""
+
+    query: str
+    category: str
+    topic: str
+    prob: float
+
+
+@dataclass(frozen=True)
+class CriterionVerdict:
+    """What one criterion says of a pair.
+
+    Attributes:
+        criterion: None for the default ranking's preference.
+        prob: Probability that the LLM's response is preferred.
+        reasons: What moved it.
+        warning: Why the judge should not be trusted on this criterion, in one sentence.
+    """
+
+    criterion: Criterion | None
+    prob: float
+    reasons: tuple[Reason, ...]
+    warning: str | None = None
+
+
+@dataclass(frozen=True)
+class PairReport:
+    """One query's two responses and the verdict on them.
+
+    Attributes:
+        query: External id.
+        category: Its category.
+        topic: Its topic.
+        query_text: None where texts are not stored.
+        response: The LLM's response, None likewise.
+        baseline_response: The baseline's, None likewise.
+        prob: Probability that the LLM's response is preferred, all criteria together.
+        verdicts: One per criterion.
+    """
+
+    query: str
+    category: str
+    topic: str
+    query_text: str | None
+    response: str | None
+    baseline_response: str | None
+    prob: float
+    verdicts: tuple[CriterionVerdict, ...]
+
+
+def topic_scores(
+    prob: NDArray[np.float32],
+    categories: Sequence[str],
+    topics: Sequence[str],
+    *,
+    soft: bool,
+    weights: NDArray[np.float64] | None = None,
+) -> list[TopicScore]:
+    """Win rate by topic, best first.
+
+    Args:
+        prob: One LLM's probabilities on the selected queries ``[Q]``, NaN where missing.
+        categories: Their categories.
+        topics: Their topics.
+        soft: Mean probability instead of share of wins.
+        weights: How much each query counts ``[Q]``, all positive; all alike by default.
+    """
+    won = outcomes(prob[None, :], soft=soft)
+    counts = checked_weights(weights, len(prob))
+    members: dict[tuple[str, str], list[int]] = {}
+    for index, key in enumerate(zip(categories, topics, strict=True)):
+        members.setdefault(key, []).append(index)
+    scores = [
+        TopicScore(
+            category,
+            topic,
+            win_rate=float(win_rates(won[:, rows], counts[rows])[0]),
+            n_queries=int(np.isfinite(prob[rows]).sum()),
+        )
+        for (category, topic), rows in members.items()
+    ]
+    return sorted(scores, key=lambda score: (-np.nan_to_num(score.win_rate, nan=-1.0), score.topic))

@@ -1,0 +1,141 @@
+"""Leaderboards of slow judges: what there is so far, while the rest is judged in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm.criteria import CriteriaSet
+from crm.protocol import CRM
+from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.cache import SharedCache
+from leaderboard.errors import LeaderboardError
+from leaderboard.request import Request
+from leaderboard.result import Judging, Leaderboard
+from leaderboard.scoring_jobs.progress import Progress, State
+from leaderboard.scoring_jobs.scheduler import ANYBODY, ScheduledTask, Scheduler
+from leaderboard.scoring_jobs.task import ScoringTask
+from leaderboard.statistics.ranking import Ranking
+from leaderboard.statistics.win_rate import Mask
+
+_RANKINGS_KEPT = 64
+
+
+class LiveRankings:
+    """Slow judges' leaderboards; may be shared between threads.
+
+    A view's criteria are judged first: they are what the person waits for. ∅, which only tells what has
+    changed, comes after them, is shown when it is complete, and then serves all criteria.
+    """
+
+    def __init__(self) -> None:
+        """No judge works yet.
+
+        Raises:
+            LeaderboardError: The environment's number of judges at once is none.
+        """
+        self._scheduler = Scheduler()
+        self._rankings: SharedCache[Ranking] = SharedCache(_RANKINGS_KEPT)
+
+    def close(self) -> None:
+        """Stop all judges and store what they have."""
+        self._scheduler.close()
+
+    def task(self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet) -> ScoringTask:
+        """Return the score matrix under the criteria and what fills it, as far as it is.
+
+        Raises:
+            CRMError: There are no texts to be judged.
+        """
+        return self._scheduler.job(benchmark, crm, criteria).task
+
+    def leaderboard(self, request: Request, subscriber: str | None, patience: float) -> Leaderboard:
+        """Return the leaderboard on the queries judged so far; see ``Service.leaderboard``.
+
+        Raises:
+            LeaderboardError: No query is selected.
+            CRMError: There are no texts to be judged.
+        """
+        if not request.selected.any():
+            raise LeaderboardError("No query is selected: choose at least one topic that has queries.")
+        jobs = self._needed(request)
+        if subscriber is not None:
+            self._watch(jobs, subscriber, request, patience)
+        own, *comparison = (
+            self._scheduler.progress(job, subscriber or ANYBODY, request.selected) for job in jobs
+        )
+        return self._ranked(request, jobs, Judging(own, *comparison))
+
+    def judged(self, request: Request) -> tuple[NDArray[np.float32], Mask]:
+        """Return the score matrix as far as it is, and the queries ``[Q]`` on which LLMs can be compared.
+
+        Raises:
+            CRMError: There are no texts to be judged.
+        """
+        matrix = self._scheduler.job(request.benchmark, request.crm, request.view.criteria).task.matrix
+        finished = not matrix.todo[:, request.selected].any()
+        return matrix.prob, request.selected if finished else matrix.comparable(request.selected)
+
+    def stop(self, request: Request, subscriber: str) -> None:
+        """The subscriber wants no more of the work that is left."""
+        self._with_next(request, lambda job: self._scheduler.stop(job, subscriber))
+
+    def resume(self, request: Request, subscriber: str) -> None:
+        """Go on with the work that is left after a stop or an error."""
+        self._with_next(request, lambda job: self._scheduler.resume(job, subscriber))
+
+    def judge_now(
+        self, request: Request, on_progress: Callable[[Progress], None] | None, *, compare: bool
+    ) -> None:
+        """Do the view's work in this thread; see ``Service.judge``."""
+        for job in self._needed(request) if compare else self._needed(request)[:1]:
+            job.task.judge_now(request.selected, on_progress)
+
+    def _needed(self, request: Request) -> list[ScheduledTask]:
+        """Return the jobs of the view, in the order in which they are done."""
+        needed = [request.view.criteria, CriteriaSet()] if request.view.criteria else [CriteriaSet()]
+        return [self._scheduler.job(request.benchmark, request.crm, criteria) for criteria in needed]
+
+    def _watch(self, jobs: list[ScheduledTask], subscriber: str, request: Request, patience: float) -> None:
+        """Watch the jobs one after the other, each until it is finished or patience is over."""
+        until = monotonic() + patience
+        for job in jobs:
+            self._scheduler.subscribe(job, subscriber, request.selected)
+            self._scheduler.wait(job, subscriber, request.selected, max(0.0, until - monotonic()))
+            if self._scheduler.progress(job, subscriber, request.selected).state is not State.FINISHED:
+                return
+
+    def _with_next(self, request: Request, act: Callable[[ScheduledTask], None]) -> None:
+        """Do something with the first of the view's jobs that is not finished, if there is any."""
+        for job in self._needed(request):
+            if job.task.matrix.todo[:, request.selected].any():
+                act(job)
+                return
+
+    def _ranked(self, request: Request, jobs: list[ScheduledTask], judging: Judging) -> Leaderboard:
+        """Rank on the queries that all LLMs can be compared on."""
+        own, under_default = jobs[0].task, jobs[-1].task
+        finished = judging.own.state is State.FINISHED
+        counted = request.selected if finished else own.matrix.comparable(request.selected)
+        if not counted.any():
+            nothing = np.full_like(own.matrix.prob, np.nan)
+            return request.leaderboard(
+                request.rank(nothing, request.selected), None, n_judged=0, judging=judging
+            )
+        ranking = self._ranking(request, own, counted)
+        default: Ranking | None = ranking
+        if judging.comparison is not None:
+            known = judging.comparison.state is State.FINISHED
+            default = self._ranking(request, under_default, counted) if known else None
+        return request.leaderboard(ranking, default, n_judged=int(counted.sum()), judging=judging)
+
+    def _ranking(self, request: Request, task: ScoringTask, counted: Mask) -> Ranking:
+        """Return the ranking on the counted queries, computed once until more is judged."""
+        matrix = task.matrix
+        state = task.criteria.key, matrix.n_judged, counted.tobytes()
+        return self._rankings.get(
+            (request.benchmark_key, request.scoring, *state), lambda: request.rank(matrix.prob, counted)
+        )

@@ -1,1 +1,0 @@
-"""Figures (Plotly) and tables (HTML) of what the pages show; all names are escaped."""

@@ -1,0 +1,92 @@
+"""Responses as HTML: their Markdown laid out, and nothing in it that loads, links or runs.
+
+Headings, lists and bold are part of what people like in an answer, so they are shown as a chat would show
+them. HTML in a response is shown as its letters, links are text with the address as a tooltip, and pictures
+are their descriptions: nobody who reads an LLM's answer should call somebody else's server by that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import Markup
+
+from leaderboard.render.html import render
+
+_LEVELS = {"h1": "h4", "h2": "h5", "h3": "h6", "h4": "h6", "h5": "h6", "h6": "h6"}
+"""Headings of a response stand below those of the page."""
+LONG_QUERY = 520
+LONG_ON_A_PHONE = 260
+"""Characters that fill about six lines."""
+_SIX_LINES = 6
+
+
+def pair_html(responses: Sequence[tuple[str, str]]) -> str:
+    """Return responses side by side at the same height, one below the other on a phone.
+
+    Args:
+        responses: Title and text of each.
+    """
+    laid_out = [(title, Markup(markdown_html(text))) for title, text in responses]
+    return render("responses", responses=laid_out)
+
+
+def query_html(text: str) -> str:
+    """Return a query as a heading over the responses, literally; folded where it has more than six lines."""
+    lines = text.count("\n") + 1
+    short = len(text) <= LONG_ON_A_PHONE and lines <= _SIX_LINES
+    long = len(text) > LONG_QUERY or lines > _SIX_LINES
+    return render("query", text=text, folded_on="" if short else "every screen" if long else "phone")
+
+
+def verdict_html(prob: float, text: str, lines: Sequence[str] = ()) -> str:
+    """Return a probability and what it is of, with more lines in fainter print."""
+    return render("verdict", prob=prob, text=text, lines=lines)
+
+
+def faint_html(text: str) -> str:
+    """Return a line in fainter print."""
+    return render("faint", text=text)
+
+
+def markdown_html(text: str) -> str:
+    """Return a text's Markdown as HTML, without pictures, links or HTML of its own; its line breaks stay."""
+    tokens = _MARKDOWN.parse(text)
+    for token in tokens:
+        token.tag = _LEVELS.get(token.tag, token.tag)
+    return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
+
+
+def _link_open(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
+) -> str:
+    return f'<u title="{escape(str(tokens[place].attrGet("href") or ""))}">'
+
+
+def _link_close(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
+) -> str:
+    return "</u>"
+
+
+def _image(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
+) -> str:
+    described = renderer.renderInlineAsText(tokens[place].children, options, env).strip()
+    return f"[{escape(described or 'picture')}]"
+
+
+def _markdown() -> MarkdownIt:
+    """Return CommonMark with tables and strikethrough, without HTML."""
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    for name, rule in (("link_open", _link_open), ("link_close", _link_close), ("image", _image)):
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+_MARKDOWN = _markdown()

@@ -1,0 +1,120 @@
+"""How robust a view's ranking is: which places are significant, and what its top depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crm.criteria import CriteriaSet, Criterion
+from leaderboard.service import Scored, Service
+from leaderboard.statistics.significance import PairwiseSignificance, pairwise_significance
+from leaderboard.statistics.win_rate import Mask
+from leaderboard.view import View
+
+TOP = 3
+
+
+@dataclass(frozen=True)
+class WithoutOne:
+    """The top of the ranking without one criterion or one category.
+
+    Attributes:
+        left_out: What was left out, as it is shown.
+        is_criterion: Whether that is a criterion; else it is a category.
+        before: The LLMs on top with everything, best first.
+        after: The LLMs on top without it.
+    """
+
+    left_out: str
+    is_criterion: bool
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether the top is another one, or in another order."""
+        return self.before != self.after
+
+    @property
+    def entered(self) -> tuple[str, ...]:
+        """Who is only there without it."""
+        return tuple(llm for llm in self.after if llm not in self.before)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Who is only there with it."""
+        return tuple(llm for llm in self.before if llm not in self.after)
+
+
+def views_without_one_criterion(view: View) -> Iterator[tuple[Criterion, View]]:
+    """Yield the view without each of its criteria in turn; the last one alone leaves ∅."""
+    criteria = view.criteria.criteria
+    for place, criterion in enumerate(criteria):
+        rest = CriteriaSet((*criteria[:place], *criteria[place + 1 :]))
+        yield criterion, replace(view, criteria=rest)
+
+
+MAX_CRITERIA = 20
+"""So many are left out in turn; each costs a ranking."""
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """What is certain of a ranking.
+
+    Attributes:
+        significance: Who can be told apart from whom.
+        without_one: The top without each criterion and each category in turn. A judge that reads texts is not
+            asked for criteria that nobody chose, so it has categories alone.
+        criteria_tried: Whether criteria were left out in turn.
+    """
+
+    significance: PairwiseSignificance
+    without_one: tuple[WithoutOne, ...]
+    criteria_tried: bool
+
+
+def assess_robustness(service: Service, view: View) -> Robustness | None:
+    """Return what is certain of the view's ranking; None while nothing is judged.
+
+    Raises:
+        LeaderboardError, CRMError, DatabaseError: As ``Service.leaderboard``.
+    """
+    scored = service.scored(view)
+    if not scored.counted.any() or np.isnan(scored.prob[:, scored.counted]).all():
+        return None
+    instant = scored.request.is_instant
+    top = _top(scored, scored.counted)
+    changes = [*_without_a_category(scored, top)]
+    if instant:
+        changes = [*_without_a_criterion(service, view, scored.counted, top), *changes]
+    found = scored.request.estimate(scored.prob, scored.counted)
+    return Robustness(pairwise_significance(found, scored.request.benchmark.llms), tuple(changes), instant)
+
+
+def _without_a_criterion(
+    service: Service, view: View, counted: Mask, top: tuple[str, ...]
+) -> Iterator[WithoutOne]:
+    for place, (criterion, rest) in enumerate(views_without_one_criterion(view)):
+        if place == MAX_CRITERIA:
+            return
+        yield WithoutOne(str(criterion), True, top, _top(service.scored(rest), counted))
+
+
+def _without_a_category(scored: Scored, top: tuple[str, ...]) -> Iterator[WithoutOne]:
+    """Nothing where all queries are of one category."""
+    benchmark = scored.request.benchmark
+    present = np.unique(benchmark.category_index[scored.counted])
+    for category in present if len(present) > 1 else ():
+        rest = scored.counted & (benchmark.category_index != category)
+        yield WithoutOne(benchmark.category_names[category], False, top, _top(scored, rest))
+
+
+def _top(scored: Scored, counted: Mask) -> tuple[str, ...]:
+    """Return the best few LLMs on the counted queries."""
+    llms = scored.request.benchmark.llms
+    found = scored.request.estimate(scored.prob, counted)
+    best = [row for row in found.best_first(llms)[:TOP] if not np.isnan(found.win_rate[row])]
+    return tuple(llms[row] for row in best)

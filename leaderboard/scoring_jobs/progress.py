@@ -1,0 +1,187 @@
+"""How far a slow judge is: pairs judged, speed, time left, and one status line on standard error."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from time import monotonic
+from typing import Protocol, TypeVar
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from leaderboard.errors import LeaderboardError
+
+_REMEMBERED_BLOCKS = 20
+_SILENCE = 30.0
+"""Seconds without a result after which it is worth saying so."""
+
+
+class State(StrEnum):
+    """Where the work on a score matrix stands, as one person sees it."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How much of the selected queries is judged.
+
+    Attributes:
+        state: Where the work stands.
+        pairs_done: Pairs judged on the selected queries.
+        pairs_all: Pairs there are.
+        seconds_left: Estimate from the present speed; None where nothing is known yet or nobody works on it.
+        silent: Seconds since the judge last gave a result; 0 where it is not running.
+        message: Why it failed, in one sentence.
+    """
+
+    state: State
+    pairs_done: int
+    pairs_all: int
+    seconds_left: float | None = None
+    silent: float = 0.0
+    message: str | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether more results are to come without anybody doing anything."""
+        return self.state in (State.WAITING, State.RUNNING)
+
+    @property
+    def share(self) -> float:
+        """Share of the pairs that is judged, from 0 to 1."""
+        return self.pairs_done / self.pairs_all if self.pairs_all else 1.0
+
+    @property
+    def percentage(self) -> str:
+        """The share as “34 %”; never 100 % before the end."""
+        return f"{int(100 * self.share)} %"
+
+    def __str__(self) -> str:
+        parts = [f"{self.pairs_done:,} of {self.pairs_all:,} pairs"]
+        if self.silent > _SILENCE:
+            parts.append(f"no answer for {_duration(self.silent)}")
+        elif self.seconds_left is not None:
+            parts.append(time_left(self.seconds_left))
+        return " · ".join(parts)
+
+
+class Throughput:
+    """Pairs judged per second, over the last few blocks."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._blocks: deque[tuple[int, float]] = deque(maxlen=_REMEMBERED_BLOCKS)
+
+    def add(self, pairs: int, seconds: float) -> None:
+        """Take note of a block."""
+        self._blocks.append((pairs, seconds))
+
+    @property
+    def pairs_per_second(self) -> float | None:
+        """The speed; None before the first block."""
+        # A list first: another thread may add a block meanwhile.
+        blocks = list(self._blocks)
+        seconds = sum(seconds for _, seconds in blocks)
+        return sum(pairs for pairs, _ in blocks) / seconds if seconds > 0 else None
+
+
+def time_left(seconds: float) -> str:
+    """“about 3 min left”, as coarse as such an estimate is."""
+    return f"about {_duration(seconds)} left"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 55:  # noqa: PLR2004
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    if seconds < 90 * 60:
+        return f"{max(1, round(seconds / 60))} min"
+    return f"{round(2 * seconds / 3600) / 2:g} h"
+
+
+_LOG_SECONDS = 10.0
+
+
+def status_line() -> AbstractContextManager[Callable[[str], None]]:
+    """Return a context that yields a function which shows what the line says now."""
+    console = Console(stderr=True)
+    return _terminal_line(console) if console.is_terminal else _log_lines(console)
+
+
+@contextmanager
+def _terminal_line(console: Console) -> Iterator[Callable[[str], None]]:
+    with Live(console=console, transient=True, refresh_per_second=4) as live:
+        yield lambda line: live.update(Text(line))
+
+
+@contextmanager
+def _log_lines(console: Console) -> Iterator[Callable[[str], None]]:
+    written_at = monotonic()
+
+    def write(line: str) -> None:
+        nonlocal written_at
+        if monotonic() - written_at >= _LOG_SECONDS:
+            console.print(Text(line), soft_wrap=True)
+            written_at = monotonic()
+
+    yield write
+
+
+class CountsPairs(Protocol):
+    """How far something is that judges pairs."""
+
+    @property
+    def pairs_done(self) -> int:
+        """Pairs that are judged."""
+
+    @property
+    def pairs_all(self) -> int:
+        """Pairs there are."""
+
+    @property
+    def percentage(self) -> str:
+        """The share as “34 %”."""
+
+
+P = TypeVar("P", bound=CountsPairs)
+
+
+def progress_line(judge: str) -> AbstractContextManager[Callable[[Progress], None]]:
+    """``judging_line`` of one judge and one score matrix."""
+    return judging_line(lambda progress: f"Judging with {judge}: {progress.percentage}, {progress}")
+
+
+@contextmanager
+def judging_line(words: Callable[[P], str]) -> Iterator[Callable[[P], None]]:
+    """Yield a function that takes how far the judge is; an interruption says what is kept.
+
+    Args:
+        words: What the line says of it.
+
+    Raises:
+        LeaderboardError: The person interrupted the work with Ctrl-C.
+    """
+    latest: list[P] = []
+    try:
+        with status_line() as write:
+
+            def on_progress(progress: P) -> None:
+                latest[:] = [progress]
+                if progress.pairs_done < progress.pairs_all:
+                    write(words(progress))
+
+            yield on_progress
+    except KeyboardInterrupt:
+        share = latest[0].percentage if latest else "0 %"
+        raise LeaderboardError(
+            f"Stopped at {share} of the pairs, which are kept: the same command continues there."
+        ) from None

@@ -1,0 +1,281 @@
+"""Slow judges at work in the background: one job a score matrix, however many people ask for it.
+
+A job works while somebody subscribes to it. A page that turns to another view, or is closed, no longer does;
+so nobody waits for what nobody wants. Jobs of one judge take turns, and only a few judges work at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from threading import Condition, Thread
+from time import monotonic
+
+import numpy as np
+
+from crm.criteria import CriteriaSet
+from crm.errors import CRMError
+from crm.protocol import CRM
+from db import DatabaseError
+from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.errors import LeaderboardError
+from leaderboard.scoring_jobs.progress import Progress, State
+from leaderboard.scoring_jobs.task import ScoringTask
+from leaderboard.statistics.win_rate import Mask
+
+JUDGES_VARIABLE = "USL_JUDGES_AT_ONCE"
+ANYBODY = ""
+"""A subscriber that never leaves: its jobs are finished even if no page shows them."""
+
+_JUDGES_AT_ONCE = 2
+_LEASE = 180.0
+"""Seconds for which a page counts as watching since it last asked; browsers slow hidden pages down to a
+question a minute."""
+_FRESH = 15.0
+"""Seconds since it last asked for which a page is surely looked at: such pages are served first."""
+_TURN = 15.0
+"""Seconds a job may work while another one of the same judge waits."""
+_KEPT = 64
+_FIXABLE = (CRMError, LeaderboardError, DatabaseError)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Subscription:
+    """One subscriber's interest in a job: the queries, when it last asked, and whether it said stop."""
+
+    selected: Mask
+    seen: float
+    stopped: bool = False
+
+
+@dataclass(eq=False)
+class ScheduledTask:
+    """One score matrix and those who want it; all but ``task`` belongs to ``Scheduler``."""
+
+    task: ScoringTask
+    subscriptions: dict[str, _Subscription] = field(default_factory=dict)
+    error: str | None = None
+
+    @property
+    def judge(self) -> str:
+        """Name of the judge."""
+        return self.task.crm.name
+
+
+class Scheduler:
+    """The jobs of a process; may be used by any of its threads."""
+
+    def __init__(self, judges_at_once: int | None = None) -> None:
+        """Let so many judges work at a time; by default as the environment says, else two.
+
+        Raises:
+            LeaderboardError: The environment's number is none.
+        """
+        self._most = judges_at_once or _judges_at_once()
+        self._jobs: OrderedDict[Hashable, ScheduledTask] = OrderedDict()
+        self._queue: list[ScheduledTask] = []
+        self._running: list[ScheduledTask] = []
+        self._changed = Condition()
+
+    def job(self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet) -> ScheduledTask:
+        """Return the one job of this matrix; it does not work before it is watched.
+
+        Raises:
+            CRMError: There are no texts to be judged.
+        """
+        key = (benchmark.identity, crm.name, crm.version, criteria.key)
+        with self._changed:
+            if key in self._jobs:
+                self._jobs.move_to_end(key)
+                return self._jobs[key]
+        loaded = ScheduledTask(ScoringTask(benchmark, crm, criteria))
+        with self._changed:
+            job = self._jobs.setdefault(key, loaded)
+            self._forget_old()
+            return job
+
+    def subscribe(self, job: ScheduledTask, subscriber: str, selected: Mask) -> None:
+        """Want the selected queries ``[Q]`` judged, and nothing of other jobs any more.
+
+        A job that the subscriber has stopped, or that failed before its eyes, stays so until ``resume``.
+        """
+        with self._changed:
+            if subscriber != ANYBODY:
+                self._leave_others(job, subscriber)
+            subscription = job.subscriptions.get(subscriber)
+            if subscription is None:
+                job.error = None
+                subscription = job.subscriptions[subscriber] = _Subscription(selected, monotonic())
+            elif not np.array_equal(subscription.selected, selected):
+                subscription.selected = selected
+            subscription.seen = monotonic()
+            self._enqueue(job)
+
+    def stop(self, job: ScheduledTask, subscriber: str) -> None:
+        """The subscriber wants no more of it; it goes on only if somebody else does."""
+        with self._changed:
+            if subscriber in job.subscriptions:
+                job.subscriptions[subscriber].stopped = True
+            self._changed.notify_all()
+
+    def resume(self, job: ScheduledTask, subscriber: str) -> None:
+        """Go on after a stop or an error."""
+        with self._changed:
+            job.error = None
+            if subscriber in job.subscriptions:
+                job.subscriptions[subscriber].stopped = False
+                job.subscriptions[subscriber].seen = monotonic()
+            self._enqueue(job)
+
+    def progress(self, job: ScheduledTask, subscriber: str, selected: Mask) -> Progress:
+        """Return where the work on the selected queries ``[Q]`` stands for the subscriber."""
+        with self._changed:
+            subscription = job.subscriptions.get(subscriber)
+            if job.error is not None:
+                state = State.FAILED
+            elif subscription is None or subscription.stopped:
+                state = State.STOPPED
+            else:
+                state = State.RUNNING if job in self._running else State.WAITING
+            progress = job.task.progress(selected, state, ahead=self._ahead(job, subscriber, selected))
+            if progress.state is State.FAILED:
+                return replace(progress, message=job.error)
+            if progress.seconds_left is not None:
+                return replace(progress, seconds_left=progress.seconds_left * self._taking_turns(job))
+            return progress
+
+    def wait(self, job: ScheduledTask, subscriber: str, selected: Mask, seconds: float) -> None:
+        """Wait until the work on the selected queries ends or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self.progress(job, subscriber, selected).active, seconds)
+
+    def close(self) -> None:
+        """Stop all jobs and wait until what they have is stored; they may be watched again afterwards."""
+        with self._changed:
+            for job in self._jobs.values():
+                job.subscriptions.clear()
+            self._queue.clear()
+            self._changed.wait_for(lambda: not self._running, _LEASE)
+
+    def _leave_others(self, job: ScheduledTask, subscriber: str) -> None:
+        for other in self._jobs.values():
+            if (
+                other is not job
+                and subscriber in other.subscriptions
+                and not other.subscriptions[subscriber].stopped
+            ):
+                del other.subscriptions[subscriber]
+
+    def _ahead(self, job: ScheduledTask, subscriber: str, selected: Mask) -> Mask:
+        """Return the queries that are judged before or among those the subscriber selected."""
+        ahead = selected.copy()
+        for name, subscription in job.subscriptions.items():
+            if name == subscriber:
+                break
+            if not subscription.stopped:
+                ahead |= subscription.selected
+        return ahead
+
+    def _taking_turns(self, job: ScheduledTask) -> int:
+        """Return how many jobs share the judge's time."""
+        return sum(other.judge == job.judge for other in (*self._running, *self._queue))
+
+    def _next_selected(self, job: ScheduledTask) -> Mask | None:
+        """Return what to judge next: the queries of the one who has watched longest and still waits."""
+        now = monotonic()
+        for name, subscription in list(job.subscriptions.items()):
+            if name != ANYBODY and not subscription.stopped and now - subscription.seen > _LEASE:
+                del job.subscriptions[name]
+        todo = job.task.matrix.todo
+        for subscription in job.subscriptions.values():
+            if not subscription.stopped and todo[:, subscription.selected].any():
+                return subscription.selected
+        return None
+
+    def _enqueue(self, job: ScheduledTask) -> None:
+        idle = job not in self._queue and job not in self._running
+        if idle and job.error is None and self._next_selected(job) is not None:
+            self._queue.append(job)
+        self._start_next()
+        self._changed.notify_all()
+
+    def _start_next(self) -> None:
+        """Start waiting jobs, those looked at and the oldest first; a judge does one at a time."""
+        for job in sorted(self._queue, key=_is_left):
+            if len(self._running) >= self._most:
+                return
+            if all(job.judge != other.judge for other in self._running):
+                self._queue.remove(job)
+                self._running.append(job)
+                Thread(target=self._work, args=(job,), name=f"judge {job.judge}", daemon=True).start()
+
+    def _work(self, job: ScheduledTask) -> None:
+        """Fill the job's matrix until its turn is over; the body of a thread."""
+        start, n_judged = monotonic(), job.task.matrix.n_judged
+
+        def wanted() -> Mask | None:
+            with self._changed:
+                # However long a judge takes to begin, every turn brings something.
+                served = job.task.matrix.n_judged > n_judged
+                over = served and (_is_left(job) or monotonic() - start > _TURN)
+                return None if over and self._is_awaited(job) else self._next_selected(job)
+
+        error = None
+        try:
+            job.task.fill(wanted, self._on_progress)
+        except _FIXABLE as fixable:
+            error = str(fixable)
+        except Exception as unexpected:
+            _log.exception("Judging with %s failed", job.judge)
+            error = (
+                f"Judging with “{job.judge}” failed unexpectedly ({type(unexpected).__name__}): "
+                "try again, or see the log of the server."
+            )
+        with self._changed:
+            self._running.remove(job)
+            job.error = error
+            self._enqueue(job)
+
+    def _is_awaited(self, job: ScheduledTask) -> bool:
+        """Return whether another job could work if this one paused."""
+        full = len(self._running) >= self._most
+        others = {other.judge for other in self._running if other is not job}
+        return any(
+            waiting.judge == job.judge or (full and waiting.judge not in others)
+            for waiting in self._queue
+            if not _is_left(waiting)
+        )
+
+    def _on_progress(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _forget_old(self) -> None:
+        """Drop the jobs that nobody has asked for longest; what they have is stored."""
+        for key, job in list(self._jobs.items()):
+            if len(self._jobs) <= _KEPT:
+                return
+            if job not in self._running and job not in self._queue:
+                del self._jobs[key]
+
+
+def _is_left(job: ScheduledTask) -> bool:
+    """Return whether nobody has looked at the job for a while, though it may still be wanted."""
+    now = monotonic()
+    return not any(
+        name == ANYBODY or now - subscription.seen <= _FRESH
+        for name, subscription in job.subscriptions.items()
+        if not subscription.stopped
+    )
+
+
+def _judges_at_once() -> int:
+    text = os.environ.get(JUDGES_VARIABLE, str(_JUDGES_AT_ONCE))
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise LeaderboardError(f"{JUDGES_VARIABLE} is {text!r}: give a whole number from 1 up.")
+    return int(text)

@@ -1,0 +1,256 @@
+"""What is written about a ranking, in words for people without statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from scipy.special import expit
+
+from crm.protocol import CriterionWarning
+from leaderboard.statistics.bootstrap import UNRANKED
+from leaderboard.statistics.correlation import Correlations
+from leaderboard.statistics.ranking import Ranking
+from leaderboard.statistics.style_control import TERMS, Control
+from leaderboard.statistics.win_rate import NARROWEST
+from leaderboard.view import TopicWeight, View
+
+# With four LLMs even identical rankings come about by chance one time in twelve (Kendall's exact test, both
+# directions), so fewer than five cannot show anything at the usual 5 %.
+MIN_LLMS = 5
+SIGNIFICANCE = 0.05
+
+# Below so many queries the 95 % interval of a win rate near one half is wider than ± 20 points.
+MIN_QUERIES = 25
+
+# Kendall's τ: nine of ten pairs in the same (or, negative, the opposite) order; three of four; three of five.
+CLOSE = 0.8
+LARGELY = 0.5
+WEAK = 0.2
+
+# NDCG with a dozen LLMs: the crowd's best two in place and the rest reversed give 0.95, the best two swapped
+# 0.88, the best one moved to sixth place 0.73 and to the last 0.68.
+TOP_KEPT = 0.9
+TOP_CHANGED = 0.75
+
+# Coefficients are compared after rounding, so that a τ of four fifths is four fifths however it was summed.
+_DECIMALS = 9
+
+
+def interpret(correlations: Correlations, *, queries: int | None = None) -> str:
+    """Say in one sentence how "your ranking" relates to the crowd's, the default ranking.
+
+    Args:
+        correlations: of the person's ranking (predicted) with the default ranking (reference).
+        queries: how many queries the person's ranking rests on, for a caution where they are few.
+
+    Returns:
+        An English sentence; equal arguments give equal sentences.
+    """
+    if correlations.n == 1:
+        return "Only one LLM is ranked, so there is nothing to compare with the crowd's ranking."
+    if correlations.n < MIN_LLMS:
+        return _on_few_llms(correlations)
+    relation = _relation(correlations)
+    if queries is not None and queries < MIN_QUERIES:
+        return f"Judging by only {queries} {'query' if queries == 1 else 'queries'}, your ranking {relation}."
+    return f"Your ranking {relation}."
+
+
+def _on_few_llms(correlations: Correlations) -> str:
+    """Say what can be said of two to four LLMs."""
+    same = round(correlations.tau, _DECIMALS) == 1
+    verdict = "Your ranking is the same as the crowd's" if same else "Your ranking differs from the crowd's"
+    return f"{verdict}, but with only {correlations.n} LLMs that could well be chance."
+
+
+def _relation(correlations: Correlations) -> str:
+    """Say what "your ranking" does; the first of these descriptions that holds."""
+    tau = round(correlations.tau, _DECIMALS)
+    chance = correlations.p_value >= SIGNIFICANCE
+    if tau >= LARGELY and correlations.ndcg < TOP_CHANGED and not chance:
+        return "puts other LLMs first but largely follows the crowd's after that"
+    if abs(tau) >= CLOSE:
+        return _near_extreme(tau)
+    if correlations.ndcg >= TOP_KEPT:
+        return "keeps the crowd's favourites near the top but reorders the rest"
+    if chance:
+        return f"shows no clear relation to the crowd's: with {correlations.n} LLMs, this could be chance"
+    return _in_between(tau)
+
+
+def _near_extreme(tau: float) -> str:
+    """Return words for a τ close to 1 or to −1."""
+    if tau == 1:
+        return "is the same as the crowd's"
+    if tau == -1:
+        return "is the exact reverse of the crowd's"
+    return "hardly differs from the crowd's" if tau > 0 else "is nearly the reverse of the crowd's"
+
+
+def _in_between(tau: float) -> str:
+    """Return words for a τ that is neither chance nor extreme."""
+    if tau >= LARGELY:
+        return "largely agrees with the crowd's, with some LLMs changing places"
+    if tau >= WEAK:
+        return "partly agrees with the crowd's"
+    if tau > -WEAK:
+        return "has little to do with the crowd's"
+    return "leans the opposite way to the crowd's"
+
+
+CONTROL_NAMES: Mapping[Control, str] = {
+    Control.NONE: "Nothing",
+    Control.LENGTH: "Length",
+    Control.STYLE: "Length, lists, headings and bold",
+}
+
+# Win rates that move by less than this many points on average have not been moved, as far as anyone cares.
+_NEGLIGIBLE = 0.5
+
+# A preference between 48 and 52 % is called none.
+_NO_PREFERENCE = 0.02
+
+
+def control_in_brief(control: Control) -> str:
+    """Return a line for a table's head; empty without a control."""
+    return "" if control is Control.NONE else f"{CONTROL_NAMES[control]} removed from the win rates"
+
+
+def control_effect_sentences(ranking: Ranking, control: Control, titles: Mapping[str, str]) -> str:
+    """Say what was removed and how much it mattered; empty if nothing was or nobody is ranked.
+
+    Args:
+        ranking: under the control.
+        control: that it was made with.
+        titles: the name each LLM is shown by.
+    """
+    removed = ranking.removed
+    ranked = ranking.rank != UNRANKED
+    if removed is None or not ranked.any():
+        return ""
+    moves = np.where(ranked, 100 * (ranking.win_rate - removed.plain_win_rate), 0.0)
+    mean = float(np.abs(moves).sum() / ranked.sum())
+    most = int(np.argmax(np.abs(moves)))
+    n_moved = int(np.sum(ranking.rank != removed.plain_rank))
+    verb = "is" if control is Control.LENGTH else "are"
+    places = f"{n_moved or 'none'} of {ranked.sum()} LLMs {'changes' if n_moved <= 1 else 'change'} rank"
+    effect = (
+        f"Win rates hardly move, by {mean:.1f} points on average, and {places}."
+        if mean < _NEGLIGIBLE
+        else f"Win rates move by {mean:.1f} points on average, most for {titles[ranking.llms[most]]} "
+        f"({_signed(moves[most])}), and {places}."
+    )
+    n_queries = int(ranking.n_queries.max())
+    caution = (
+        f" With only {n_queries} {'query' if n_queries == 1 else 'queries'} this is a rough guess."
+        if n_queries < MIN_QUERIES
+        else ""
+    )
+    return f"{CONTROL_NAMES[control]} {verb} removed. {effect}{caution}"
+
+
+def control_preference_sentence(ranking: Ranking, control: Control) -> str:
+    """Say which of two responses that differ in one term is preferred, and how often; else empty."""
+    if ranking.removed is None:
+        return ""
+    preferred, indifferent = [], []
+    for term, effect in zip(TERMS[control], ranking.removed.effects.tolist(), strict=True):
+        share = float(expit(abs(effect) * term.example))
+        if share - 0.5 < _NO_PREFERENCE:
+            indifferent.append(term.name)
+        else:
+            preferred.append(f"{term.more if effect > 0 else term.less} ({100 * share:.0f} % of the time)")
+    if not preferred:
+        return f"Of two otherwise equal responses, {listed(indifferent)} hardly matters to the judge."
+    unmoved = f"; {listed(indifferent, 'or')} hardly matters" if indifferent else ""
+    return f"Of two otherwise equal responses, the judge prefers {listed(preferred)}{unmoved}."
+
+
+def _signed(points: float) -> str:
+    """Return ``+3.2`` or ``−3.2``."""
+    return f"{points:+.1f}".replace("-", "−")
+
+
+_NAMED_WEIGHTS = 4
+
+
+def weights_in_brief(view: View, n_queries: int, n_effective: float) -> str:
+    """Return a line for a table's head; empty where all queries count alike."""
+    what = _weighted_by(view)
+    return f"Weighted by {what}: {n_queries} queries are worth {n_effective:.0f}" if what else ""
+
+
+def weights_sentences(view: View, n_queries: int, n_effective: float, distant: Sequence[str]) -> str:
+    """Say what counts more than other things, and what that costs; empty where all queries count alike.
+
+    Args:
+        view: What the person chose.
+        n_queries: How many queries count.
+        n_effective: What they are worth, ``leaderboard.statistics.win_rate.effective_number``.
+        distant: Interests that no query fits.
+    """
+    sentences = []
+    if view.topic_weights:
+        sentences.append(f"Topics are weighted: {_some_weights(view.topic_weights)}.")
+    if view.interests:
+        uses = listed([_quoted(interest) for interest in view.interests])
+        sentences.append(f"Queries count by how close they are to {uses}.")
+    if not sentences:
+        return ""
+    sentences.append(f"As weighted, the {n_queries} queries are worth {n_effective:.0f} that count alike.")
+    if distant:
+        unmet = listed([_quoted(interest) for interest in distant], "or")
+        sentences.append(f"No query here fits {unmet}: do not rely on that part.")
+    return " ".join(sentences)
+
+
+def too_narrow(view: View, n_queries: int, n_effective: float) -> str:
+    """Say that the selection is too narrow to rank, and what to do; empty where it is not."""
+    if n_effective >= NARROWEST:
+        return ""
+    if _weighted_by(view):
+        worth = f"as weighted, its {n_queries} queries are worth {n_effective:.1f} that count alike"
+        advice = "Choose more topics, or even the weights out"
+    else:
+        worth = f"it has {n_queries} {'query' if n_queries == 1 else 'queries'}"
+        advice = "Choose more topics"
+    return (
+        f"This selection is too narrow to rank: {worth}. With fewer than {NARROWEST:.0f}, even winning 80 % "
+        f"of them can be chance. {advice}."
+    )
+
+
+def _weighted_by(view: View) -> str:
+    return " and ".join(
+        name for name, given in (("topic", view.topic_weights), ("interest", view.interests)) if given
+    )
+
+
+def _some_weights(weights: Sequence[TopicWeight]) -> str:
+    """Return ``Arts & Culture × 2, Puzzles & Logic × 0 and 3 others``."""
+    named = [f"{item.name} × {item.number}" for item in weights[:_NAMED_WEIGHTS]]
+    more = len(weights) - len(named)
+    return listed([*named, f"{more} more"] if more else named)
+
+
+def _quoted(text: str) -> str:
+    return f"“{text}”"
+
+
+def warning_sentence(warning: CriterionWarning) -> str:
+    """Return the warning with the criterion it is about: “Do not rely on “in Finnish” in this ranking. …”."""
+    if warning.criterion is None:
+        return warning.reason
+    return f"Do not rely on “{warning.criterion}” in this ranking. {warning.reason}"
+
+
+def warnings_in_brief(warnings: Iterable[CriterionWarning]) -> str:
+    """Return all warnings in one line for a table's head; of a whole list's warning the reason."""
+    about = [item.reason if item.criterion is None else f"“{item.criterion}”" for item in warnings]
+    return f"Doubtful: {'; '.join(about)}" if about else ""
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Return ``a, b and c``."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -1,0 +1,244 @@
+"""How far a ranking can be trusted: which LLMs can be told apart, and what it would take for two of them.
+
+All of it comes from the bootstrap samples of the win rates, which all LLMs share, so that differences are
+paired: two LLMs that win and lose on the same queries are told apart sooner than their intervals suggest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, t
+
+from leaderboard.errors import LeaderboardError
+from leaderboard.statistics.bootstrap import LEVEL, percentile_interval
+from leaderboard.statistics.ranking import Estimate
+
+POWER = 0.8
+"""Chance that so many queries, drawn again, do separate two LLMs."""
+
+_MIN_QUERIES = 2
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """Two LLMs looked at by themselves.
+
+    Attributes:
+        difference: Win rate of the first less that of the second, a fraction.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        ahead: Share of resamples in which the first is ahead, equal ones counted half.
+        apart: Whether the difference is more than chance, by a paired t-test at 5 %.
+        more_queries: How many more queries like these would separate them with a chance of 80 %; 0 if they
+            are separated, None where no number can be named as they are equal.
+    """
+
+    difference: float
+    low: float
+    high: float
+    ahead: float
+    apart: bool
+    more_queries: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseSignificance:
+    """What is certain of the ranking of L LLMs, best first; those without a rank are left out.
+
+    Attributes:
+        llms: L names.
+        win_rate: [L], fractions.
+        n_queries: [L], on how many queries each rests, or how many equal ones they are worth if weighted.
+        samples: [B, L], win rates in each resample.
+        apart: [L, L], which pairs can be told apart, at 5 % for all pairs together.
+        group: [L], number of the LLM's group, from 0; no two LLMs of a group can be told apart.
+        first: [L], share of resamples in which each is first; those who share a first place share it here.
+    """
+
+    llms: tuple[str, ...]
+    win_rate: NDArray[np.float64]
+    n_queries: NDArray[np.int64]
+    samples: NDArray[np.float32]
+    apart: NDArray[np.bool_]
+    group: NDArray[np.intp]
+    first: NDArray[np.float64]
+
+    def members(self, group: int) -> tuple[str, ...]:
+        """Return the LLMs of a group, best first."""
+        return tuple(self.llms[row] for row in np.flatnonzero(self.group == group))
+
+    def compare(self, first: str, second: str) -> PairComparison:
+        """Return two LLMs by themselves: no allowance is made for other pairs that one might have looked at.
+
+        The standard error of the paired difference falls with the root of the number of queries n, so
+        n (z₀.₉₇₅ + z₀.₈)² SE² / d² queries are needed to see a difference of d.
+
+        Raises:
+            LeaderboardError: if one of them is not ranked.
+        """
+        for llm in (first, second):
+            if llm not in self.llms:
+                raise LeaderboardError(f"{llm!r} is not ranked here: choose one of {', '.join(self.llms)}.")
+        left, right = self.llms.index(first), self.llms.index(second)
+        difference = float(self.win_rate[left] - self.win_rate[right])
+        sampled = self.samples[:, left] - self.samples[:, right]
+        sampled = sampled[~np.isnan(sampled)]
+        error = float(sampled.std())
+        n = int(min(self.n_queries[left], self.n_queries[right]))
+        low, high = percentile_interval(sampled[:, np.newaxis])
+        more = _more_queries(difference, error, n)
+        return PairComparison(
+            difference=difference,
+            low=min(float(low[0]), difference),
+            high=max(float(high[0]), difference),
+            ahead=float(np.mean(sampled > 0) + np.mean(sampled == 0) / 2),
+            apart=more == 0,
+            more_queries=more,
+        )
+
+
+def pairwise_significance(found: Estimate, llms: Sequence[str]) -> PairwiseSignificance:
+    """Return what is certain of a ranking.
+
+    Args:
+        found: the win rates of L LLMs.
+        llms: their names, in the same order.
+    """
+    ranked = [row for row in found.best_first(llms).tolist() if not np.isnan(found.win_rate[row])]
+    samples, win_rate = found.samples()[:, ranked], found.win_rate[ranked]
+    n_queries = np.floor(found.columns["n_effective"][ranked]).astype(np.int64)
+    apart = distinguishable(win_rate, samples, n_queries)
+    return PairwiseSignificance(
+        llms=tuple(llms[row] for row in ranked),
+        win_rate=win_rate,
+        n_queries=n_queries,
+        samples=samples,
+        apart=apart,
+        group=groups(apart),
+        first=_share_of_first_places(samples),
+    )
+
+
+def distinguishable(
+    win_rate: NDArray[np.floating],
+    samples: NDArray[np.floating],
+    n_queries: NDArray[np.integer],
+    level: float = LEVEL,
+) -> NDArray[np.bool_]:
+    """Return which pairs of LLMs differ by more than chance, with all pairs looked at together.
+
+    The step-down procedure of Romano & Wolf (2005) on studentised paired differences: a pair is told apart
+    if its difference exceeds what the largest of all differences still in question exceeds by chance. The
+    probability of any pair wrongly told apart is at most 1 − ``level``, however many LLMs there are. As the
+    resamples take standard errors for known, the critical value is carried over from the normal to Student's
+    distribution, without which one in ten sets of a dozen equal LLMs on 50 queries would show a difference.
+
+    Args:
+        win_rate: [L].
+        samples: [B, L], of the same; NaN where a resample says nothing.
+        n_queries: [L], on how many queries each rests; on one query nobody is told apart.
+        level: in (0, 1).
+
+    Returns:
+        [L, L], symmetric, False on the diagonal.
+    """
+    difference = win_rate[:, np.newaxis] - win_rate
+    error = _paired_errors(samples)
+    varies = error > 0
+    statistic = np.abs(difference) / np.where(varies, error, 1.0)
+    n = np.minimum(n_queries[:, np.newaxis], n_queries)
+    enough = n >= _MIN_QUERIES
+    # A difference that is the same in every resample is certain, and says nothing of the others.
+    apart: NDArray[np.bool_] = ~varies & enough & (np.abs(difference) > _EQUAL)
+    open_pairs = np.triu(varies & enough, 1)
+    while open_pairs.any():
+        critical = np.quantile(_largest_deviations(win_rate, samples, error, open_pairs), level)
+        found = open_pairs & (statistic > t.isf(norm.sf(critical), np.maximum(n - 1, 1)))
+        if not found.any():
+            break
+        apart |= found | found.T
+        open_pairs &= ~found
+    return apart
+
+
+def groups(apart: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Divide LLMs, best first, into groups no two members of which can be told apart.
+
+    From the best down, an LLM joins the group above if it cannot be told apart from any of its members, else
+    it opens the next one. The last of a group and the first of the next may still be alike: being told apart
+    is not transitive.
+
+    Args:
+        apart: [L, L], from ``told_apart``.
+
+    Returns:
+        [L], numbers of the groups from 0.
+    """
+    group = np.zeros(len(apart), dtype=np.intp)
+    start = 0
+    for row in range(1, len(apart)):
+        if apart[row, start:row].any():
+            start = row
+        group[row] = group[row - 1] + (start == row)
+    return group
+
+
+def _paired_errors(samples: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Standard errors [L, L] of the differences of win rates; 0 on the diagonal."""
+    errors = np.zeros((samples.shape[1], samples.shape[1]))
+    for row in range(len(errors)):
+        errors[row] = _spread(samples[:, [row]] - samples)
+    # What rounding leaves of no spread at all.
+    return np.where(errors < np.finfo(np.float32).eps, 0.0, errors)
+
+
+def _spread(differences: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Standard deviation [L] of each column, NaN left out; 0 for a column of nothing else."""
+    known = ~np.isnan(differences)
+    n = np.maximum(known.sum(axis=0), 1)
+    values = np.where(known, differences, 0.0)
+    centred = np.where(known, values - values.sum(axis=0) / n, 0.0)
+    spread: NDArray[np.float64] = np.sqrt(np.sum(centred**2, axis=0) / n)
+    return spread
+
+
+def _largest_deviations(
+    win_rate: NDArray[np.floating],
+    samples: NDArray[np.floating],
+    error: NDArray[np.float64],
+    pairs: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """In each resample [B], the largest studentised deviation of a pair's difference from the estimate."""
+    deviation = np.nan_to_num(samples - win_rate)
+    largest = np.zeros(len(samples))
+    for row in np.flatnonzero(pairs.any(axis=1)):
+        others = pairs[row]
+        moved = np.abs(deviation[:, [row]] - deviation[:, others]) / error[row, others]
+        np.maximum(largest, moved.max(axis=1), out=largest)
+    return largest
+
+
+def _share_of_first_places(samples: NDArray[np.floating]) -> NDArray[np.float64]:
+    """[L], adding up to 1."""
+    if not samples.size:
+        return np.zeros(samples.shape[1])
+    known = np.where(np.isnan(samples), -np.inf, samples)
+    first = known == known.max(axis=1, keepdims=True)
+    share: NDArray[np.float64] = np.mean(first / first.sum(axis=1, keepdims=True), axis=0)
+    return share
+
+
+def _more_queries(difference: float, error: float, n: int) -> int | None:
+    """Return how many queries beyond n separate a difference; see ``Certainty.compare``."""
+    if abs(difference) <= _EQUAL or n < _MIN_QUERIES:
+        return None
+    if abs(difference) > t.ppf((1 + LEVEL) / 2, n - 1) * error:
+        return 0
+    needed = n * ((norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) * error / difference) ** 2
+    return max(1, math.ceil(needed - n))

@@ -1,1 +1,0 @@
-"""Sentences for people without statistics."""

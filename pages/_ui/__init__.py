@@ -1,0 +1,10 @@
+"""Parts of the pages, each drawing into the page that calls it.
+
+- `session`: the pages' list, the service, the view of this session and the link that carries it
+- `criteria_editor`, `topic_choice`: what a person asks for, in the view
+- `elicitation`, `checklist`: criteria found by choices and questions, and edited
+- `live_ranking`, `ranking_tabs`, `saved_views`: a ranking while a judge works, its tabs, views to compare
+- `agreement`, `critique`: how two judges agree; an LLM's critique of a response
+- `topic_map`, `curation`: the topics of queries, and their change by an administrator
+- `uploads`, `profile`, `admin`: data of one's own, a profile under a private link, signing in
+"""

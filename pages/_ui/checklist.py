@@ -1,0 +1,150 @@
+"""A learnt checklist: lines with their evidence, to be edited and carried to the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
+from crm.errors import CriterionError
+from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
+from leaderboard.elicitation.text import evidence_sentence
+from pages._ui.session import change_view, plain
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """A button beside “Rank LLMs for me”.
+
+    Attributes:
+        label: What it says.
+        key: Of the widget, unique on the page.
+        on_click: What it does before the page is run again.
+        icon: In front of the label.
+    """
+
+    label: str
+    key: str
+    on_click: Callable[[], None]
+    icon: str | None = None
+
+
+def edit_checklist(
+    lines: Sequence[ChecklistLine],
+    *,
+    learnt_from: str,
+    certainty: str | None = None,
+    next_steps: Sequence[NextStep],
+) -> None:
+    """Draw the lines to be edited; edits last as long as the same lines are learnt.
+
+    Args:
+        lines: The weightiest first.
+        learnt_from: What they rest on, in a sentence.
+        certainty: How sure the ranking is, in a sentence.
+        next_steps: What else can be done: going back, starting again.
+    """
+    st.subheader("Your checklist", anchor=False)
+    st.markdown(plain(f"{learnt_from} Change what is not right, then rank."))
+    if certainty is not None:
+        st.caption(plain(certainty))
+    if not lines:
+        st.info("Nothing was learnt from that: your answers do not point anywhere yet.")
+    edition = hash(tuple((line.criterion, evidence_sentence(line)) for line in lines))
+    keyed = {f"checklist:{edition:x}:{place}": line for place, line in enumerate(lines)}
+    for place, (key, line) in enumerate(keyed.items()):
+        _draw_line(key, place, line)
+    added = st.text_input(
+        "One more criterion",
+        placeholder="Add one of your own",
+        key=f"checklist:{edition:x}:added",
+        persist_state="session",
+    )
+    with st.container(horizontal=True):
+        ranks = st.button("Rank LLMs for me", type="primary", key="find:rank")
+        for step in next_steps:
+            st.button(step.label, key=step.key, icon=step.icon, type="tertiary", on_click=step.on_click)
+    if ranks:
+        _rank(keyed, added)
+
+
+def _draw_line(key: str, place: int, line: ChecklistLine) -> None:
+    """Draw one line's widgets; what they say is kept under the key."""
+    kept = _is_kept(key)
+    with st.container(border=True, gap="xsmall"):
+        first, second, third = st.columns([0.46, 0.33, 0.21], vertical_alignment="center")
+        first.text_input(
+            f"Criterion {place + 1}",
+            line.criterion.text,
+            key=f"{key}:text",
+            label_visibility="collapsed",
+            persist_state="session",
+            disabled=not kept,
+        )
+        second.segmented_control(
+            f"Weight of criterion {place + 1}",
+            [weight.value for weight in Weight],
+            default=line.criterion.weight.value,
+            required=True,
+            key=f"{key}:weight",
+            label_visibility="collapsed",
+            persist_state="session",
+            disabled=not kept,
+        )
+        with third.container(horizontal=True, vertical_alignment="center"):
+            st.toggle(
+                "Avoid",
+                line.criterion.polarity is Polarity.AVOID,
+                key=f"{key}:avoid",
+                persist_state="session",
+                disabled=not kept,
+            )
+            st.button(
+                "",
+                key=f"{key}:leave",
+                icon=":material/close:" if kept else ":material/undo:",
+                help="Leave this line out" if kept else "Take this line in again",
+                type="tertiary",
+                on_click=_leave_out,
+                args=(f"{key}:left_out", kept),
+            )
+        st.caption(plain(evidence_sentence(line)))
+
+
+def _is_kept(key: str) -> bool:
+    return not st.session_state.get(f"{key}:left_out", False)
+
+
+def _leave_out(key: str, left_out: bool) -> None:
+    st.session_state[key] = left_out
+
+
+def _edited(key: str, line: ChecklistLine) -> ChecklistLine | None:
+    """Return the line as its widgets say; None where it is left out or emptied.
+
+    Raises:
+        CriterionError: Its text is no criterion.
+    """
+    text, weight, avoid = (st.session_state[f"{key}:{part}"] for part in ("text", "weight", "avoid"))
+    if not _is_kept(key) or not text.strip():
+        return None
+    polarity = Polarity.AVOID if avoid else Polarity.WANT
+    return replace(line, criterion=Criterion(text, Weight(weight), polarity))
+
+
+def _rank(lines: Mapping[str, ChecklistLine], added: str) -> None:
+    """Carry the edited lines and an added criterion to the leaderboard."""
+    try:
+        edited = [line for key, learnt in lines.items() if (line := _edited(key, learnt)) is not None]
+        own = (Criterion(added),) if added.strip() else ()
+        criteria = CriteriaSet((*criteria_of(edited), *own))
+    except CriterionError as error:
+        st.error(plain(str(error)))
+        return
+    if not criteria:
+        st.error("No criterion is left: type one, or take a line in again.")
+        return
+    change_view(criteria=criteria)
+    st.switch_page("pages/leaderboard.py")

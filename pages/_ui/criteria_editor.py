@@ -1,0 +1,172 @@
+"""The criteria box: a line, a weight and a polarity a criterion; popular ones to click; warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from crm import registry
+from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, popular_criteria
+from crm.errors import CriterionError
+from leaderboard.request import criterion_warnings
+from leaderboard.sentences import warning_sentence, warnings_in_brief
+from leaderboard.view import View
+from pages._ui.session import SHOWN_ERRORS, change_view, plain, show
+
+_EXAMPLES_SHOWN = 7
+"""Popular sets that have a button; all of them are in the list beside."""
+_POPULAR_WIDTH = 220
+_ROWS_A_PAGE = 8
+
+
+def edit_criteria(criteria: CriteriaSet) -> None:
+    """Draw the box and a row of settings for every criterion; every change goes into the view."""
+    if "criteria_text" not in st.session_state or st.session_state.get("criteria_shown") != criteria:
+        st.session_state.criteria_text = "\n".join(map(str, criteria))
+        st.session_state.criteria_shown = criteria
+    st.text_area(
+        "What do you like in an answer?",
+        key="criteria_text",
+        height=110,
+        placeholder="One criterion a line, in your own words. Begin with “Avoid” for what you dislike.",
+        on_change=_read_text,
+    )
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.button("Rank LLMs for me", type="primary", on_click=change_view)
+    if criteria:
+        row.button("Clear", on_click=_set, args=(CriteriaSet(),))
+        examples: DeltaGenerator = row.popover("Examples", icon=":material/lightbulb:")
+    else:
+        row.page_link(
+            "pages/find.py",
+            label="Not sure? Choose between answers",
+            icon=":material/explore:",
+            width="content",
+        )
+        st.caption("Or try one of these:")
+        examples = st.container(horizontal=True, gap="xsmall")
+    _popular(examples, as_links=bool(criteria))
+    if message := st.session_state.get("criteria_error"):
+        st.error(message)
+    if criteria:
+        _rows(criteria)
+
+
+def _popular(place: DeltaGenerator, *, as_links: bool) -> None:
+    """Draw buttons for the first popular sets, and a list of all."""
+    popular = popular_criteria()
+    for item in popular[:_EXAMPLES_SHOWN]:
+        place.button(
+            str(item.criteria),
+            on_click=_add,
+            args=(item.criteria,),
+            type="tertiary" if as_links else "secondary",
+        )
+    by_label = {item.label: item.criteria for item in popular}
+    place.selectbox(
+        "Popular criteria",
+        list(by_label),
+        index=None,
+        key="popular",
+        placeholder=f"{len(popular)} popular criteria",
+        label_visibility="collapsed",
+        width=_POPULAR_WIDTH,
+        on_change=_add_chosen,
+        args=(by_label,),
+    )
+
+
+def _rows(criteria: CriteriaSet) -> None:
+    pages = -(-len(criteria) // _ROWS_A_PAGE)
+    page = st.pagination(pages, key="criteria_page") if pages > 1 else 1
+    start = (min(page, pages) - 1) * _ROWS_A_PAGE
+    for index, criterion in list(enumerate(criteria))[start : start + _ROWS_A_PAGE]:
+        _row(index, criterion)
+
+
+def _row(index: int, criterion: Criterion) -> None:
+    text, weight, avoid = st.columns([0.5, 0.34, 0.16], vertical_alignment="center")
+    text.text(criterion.text)
+    weight_key, avoid_key = f"weight:{index}", f"avoid:{index}"
+    show(weight_key, criterion.weight.value)
+    show(avoid_key, criterion.polarity is Polarity.AVOID)
+    weight.segmented_control(
+        f"Weight of criterion {index + 1}",
+        [choice.value for choice in Weight],
+        key=weight_key,
+        required=True,
+        label_visibility="collapsed",
+        on_change=_change,
+        args=(index, weight_key, avoid_key),
+    )
+    avoid.toggle("Avoid", key=avoid_key, on_change=_change, args=(index, weight_key, avoid_key))
+
+
+def _read_text() -> None:
+    """Take over what was typed; known lines keep their weight, and a bad line changes nothing."""
+    current: CriteriaSet = st.session_state.view.criteria
+    weights = {(item.text, item.polarity): item.weight for item in current}
+    try:
+        typed = CriteriaSet.from_lines(st.session_state.criteria_text)
+    except CriterionError as error:
+        st.session_state.criteria_error = str(error)
+        change_view()
+        return
+    kept = [
+        Criterion(item.text, weights.get((item.text, item.polarity), item.weight), item.polarity)
+        for item in typed
+    ]
+    _set(CriteriaSet(tuple(kept)))
+
+
+def _add(criteria: CriteriaSet) -> None:
+    current: CriteriaSet = st.session_state.view.criteria
+    _set(CriteriaSet((*current, *criteria)))
+
+
+def _add_chosen(by_label: Mapping[str, CriteriaSet]) -> None:
+    """Take over what was chosen from the list, which then shows nothing chosen again."""
+    chosen = st.session_state.popular
+    st.session_state.popular = None
+    if chosen in by_label:
+        _add(by_label[chosen])
+
+
+def _change(index: int, weight_key: str, avoid_key: str) -> None:
+    """Take over a row's settings, unless the row is gone or has not been drawn with its value yet."""
+    criteria = list(st.session_state.view.criteria)
+    weight = st.session_state[weight_key]
+    if weight is None or index >= len(criteria):
+        change_view()
+        return
+    criteria[index] = Criterion(
+        criteria[index].text,
+        Weight(weight),
+        Polarity.AVOID if st.session_state[avoid_key] else Polarity.WANT,
+    )
+    _set(CriteriaSet(tuple(criteria)))
+
+
+def _set(criteria: CriteriaSet) -> None:
+    st.session_state.pop("criteria_error", None)
+    change_view(criteria=criteria)
+
+
+_SHOWN = 3
+
+
+def show_criterion_warnings(view: View) -> None:
+    """Draw a notice for every criterion that the judge cannot judge, and for a list at odds with itself.
+
+    What is wrong with the judge itself stands where the ranking is.
+    """
+    try:
+        warnings = criterion_warnings(registry.get_crm(view.crm), view.criteria)
+    except SHOWN_ERRORS:
+        return
+    for warning in warnings[:_SHOWN]:
+        st.info(plain(warning_sentence(warning)), icon=":material/help:")
+    if more := warnings[_SHOWN:]:
+        st.info(plain(f"{len(more)} more. {warnings_in_brief(more)}"), icon=":material/help:")

@@ -1,0 +1,80 @@
+"""A critique of the response that is looked at, where an LLM for critiques is set up."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from leaderboard.critique import SCORES, Critic, Review, configured_critic, critic_name, review
+from leaderboard.explain import PairReport
+from leaderboard.render.responses import pair_html, verdict_html
+from leaderboard.view import View
+from pages._ui.session import SHOWN_ERRORS, plain
+
+
+@st.cache_resource(show_spinner=False)
+def _critic(name: str) -> Critic:
+    return configured_critic(name)
+
+
+def show_critique(view: View, report: PairReport, title: str) -> None:
+    """Draw a button and, once it was pressed, the critique; it lives as long as the page.
+
+    Args:
+        view: What the person chose.
+        report: The pair that is looked at.
+        title: The name its LLM is shown by.
+    """
+    name = critic_name()
+    if name is None or not view.criteria or report.query_text is None or report.response is None:
+        return
+    key = (view.benchmark, title, report.query, view.criteria.key, view.crm)
+    if st.button(
+        "Critique this response",
+        key="critique",
+        icon=":material/rate_review:",
+        help=plain(f"Sends the query, the response and your criteria to {name}. Nothing of it is stored."),
+    ):
+        st.session_state.critique_shown = key, _ask(name, view, report)
+    kept = st.session_state.get("critique_shown")
+    if kept is None or kept[0] != key:
+        return
+    if isinstance(kept[1], Review):
+        _draw(kept[1], title, report.response)
+    else:
+        st.error(plain(kept[1]))
+
+
+def _ask(name: str, view: View, report: PairReport) -> Review | str:
+    """Return the critique, or why there is none."""
+    with st.spinner("Writing a critique …", show_time=True):
+        try:
+            return review(_critic(name), view, report)
+        except SHOWN_ERRORS as error:
+            return str(error)
+
+
+def _draw(found: Review, title: str, original: str) -> None:
+    critique = found.critique
+    st.subheader("Critique", anchor=False)
+    for column, score in zip(st.columns(len(SCORES)), SCORES, strict=True):
+        column.metric(score.capitalize(), _signed(getattr(critique, score)))
+    st.caption(plain(f"From −5 to 5, written by {found.critic}, as are the suggestions and the edit."))
+    st.markdown("\n".join(f"- {plain(suggestion)}" for suggestion in critique.suggestions))
+    both = ((f"Original: {title}", original), (f"Edited by {found.critic}", critique.edited))
+    st.html(pair_html(both))
+    _verdict(found)
+
+
+def _verdict(found: Review) -> None:
+    if found.verdict is None:
+        st.warning(plain(f"The judge could not compare the two. {found.problem}"))
+        return
+    lines = [(found.verdict.prob_a, "that the edited response is preferred to the original")]
+    if len(found.criteria) > 1:
+        alone = zip(found.verdict.per_criterion, map(str, found.criteria), strict=True)
+        lines = [(lines[0][0], f"{lines[0][1]} under all criteria"), *alone]
+    st.html("".join(verdict_html(share, text) for share, text in lines))
+
+
+def _signed(score: int) -> str:
+    return f"{score:+d}".replace("-", "−") if score else "0"

@@ -1,0 +1,316 @@
+"""Choosing between answers and the interview on “Find my criteria”, and the session's state behind both."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome
+from leaderboard.elicitation.interview import (
+    MAX_QUESTIONS,
+    Interviewer,
+    InterviewQuestion,
+    InterviewReply,
+    QuestionWording,
+    configured_interviewer,
+    interviewer_name,
+)
+from leaderboard.elicitation.library import criterion_library
+from leaderboard.elicitation.session import ElicitationSession, candidate_pairs, pair_texts, session_checklist
+from leaderboard.elicitation.text import (
+    ENOUGH,
+    agreement_sentence,
+    interview_over_sentence,
+    learnt_from_sentence,
+    progress_sentence,
+)
+from leaderboard.render.responses import pair_html, query_html
+from leaderboard.user_data.session_data import is_of_session
+from pages._ui.checklist import NextStep, edit_checklist
+from pages._ui.session import SHOWN_ERRORS, page_colour, plain, service, stay
+
+
+def current_elicitation(slug: str, topics: tuple[str, ...]) -> ElicitationSession:
+    """Return this session's elicitation on a benchmark; other topics keep it, another benchmark starts again.
+
+    So does a benchmark that changed meanwhile, as when the session added an LLM to it.
+
+    Raises:
+        LeaderboardError, CRMError, DatabaseError: There is nothing to choose from.
+    """
+    key = (slug, service().benchmark(slug).identity)
+    if st.session_state.get("find_benchmark") != key:
+        _keep(ElicitationSession.start(candidate_pairs(service(), slug, topics)))
+        st.session_state.find_benchmark, st.session_state.find_topics = key, topics
+        go_on()
+    elif st.session_state.find_topics != topics:
+        _keep(_current().on(candidate_pairs(service(), slug, topics)))
+        st.session_state.find_topics = topics
+    return _current()
+
+
+def _current() -> ElicitationSession:
+    elicitation: ElicitationSession = st.session_state.elicitation
+    return elicitation
+
+
+def _keep(elicitation: ElicitationSession) -> None:
+    st.session_state.elicitation = elicitation
+
+
+def at_checklist() -> bool:
+    """Return whether the checklist is to be shown."""
+    return bool(st.session_state.get("find_step") == "checklist" and _current().steps)
+
+
+def _stop() -> None:
+    """Show the checklist."""
+    st.session_state.find_step = "checklist"
+
+
+def go_on() -> None:
+    """Go back from the checklist to what it is learnt from."""
+    st.session_state.find_step = "learning"
+
+
+def _start_again() -> None:
+    """Forget all choices and answers."""
+    for name in ("elicitation", "find_benchmark", "find_topics", "find_step"):
+        st.session_state.pop(name, None)
+
+
+def show_checklist(elicitation: ElicitationSession, *next_steps: NextStep, why: str = "") -> None:
+    """Draw the checklist that the choices and answers lead to.
+
+    Args:
+        elicitation: What was chosen and answered.
+        next_steps: How to go on learning.
+        why: Why it is shown now, in a sentence.
+    """
+    learnt_from = learnt_from_sentence(len(elicitation.choices), len(elicitation.replies))
+    edit_checklist(
+        session_checklist(elicitation, criterion_library()),
+        learnt_from=f"{learnt_from} {why}".strip(),
+        certainty=agreement_sentence(elicitation.ranking),
+        next_steps=(*next_steps, NextStep("Start again", "find:again", _start_again)),
+    )
+
+
+_BUTTONS = (
+    (ChoiceOutcome.FIRST, "A is better", "A"),
+    (ChoiceOutcome.BOTH, "Both are good", "G"),
+    (ChoiceOutcome.NEITHER, "Neither is", "N"),
+    (ChoiceOutcome.SECOND, "B is better", "B"),
+)
+"""Outcome, label and key."""
+_CHOICE_STYLE = """
+<style>
+div:has(> .st-key-find_buttons) { position: sticky; bottom: 0; z-index: 10; }
+.st-key-find_buttons { background: BACKGROUND; padding: 0.6rem 0; gap: 0.6rem; }
+.st-key-find_buttons > div { flex: 1 1 20%; width: auto; }
+.st-key-find_buttons button { width: 100%; min-height: 2.75rem; }
+@media (max-width: 640px) {
+  .st-key-find_buttons { gap: 0.5rem; border-top: 1px solid rgba(128,128,128,0.3); }
+  .st-key-find_buttons > div { flex: 1 1 45%; order: 2; }
+  .st-key-find_buttons > div:first-child, .st-key-find_buttons > div:last-child { order: 1; }
+}
+</style>
+"""
+"""The buttons stay in reach below however long an answer: in a row, on a phone two by two, A and B first."""
+_FROM_THE_TOP = """
+<script>
+/* pair PAIR */
+requestAnimationFrame(() => document.querySelector(".usl-query")?.scrollIntoView({ block: "nearest" }));
+</script>
+"""
+"""A person who has scrolled down a long answer is shown the next pair from its question on."""
+
+
+@st.fragment
+def choose_between_answers(benchmark: LoadedBenchmark) -> None:
+    """Show the next pair of this session; a click or a key answers it, and only this part is run again."""
+    if at_checklist():
+        stay()
+    elicitation = _current()
+    if not elicitation.steps:
+        st.markdown(
+            "You see a question and the answers of two LLMs. Say which you like better: after about "
+            f"{ENOUGH} choices, two minutes, you get a checklist of what you like, and LLMs ranked by it. "
+            "Nothing is stored."
+        )
+    _progress(elicitation)
+    try:
+        texts = pair_texts(benchmark, elicitation.pair)
+    except SHOWN_ERRORS as error:
+        st.error(plain(str(error)))
+        return
+    st.html(query_html(texts.query))
+    st.html(pair_html([("Answer A", texts.first), ("Answer B", texts.second)]))
+    st.html(_CHOICE_STYLE.replace("BACKGROUND", page_colour()))
+    with st.container(horizontal=True, key="find_buttons"):
+        for outcome, label, key in _BUTTONS:
+            st.button(
+                label,
+                key=f"find:{outcome}",
+                shortcut=key,
+                on_click=_take_choice,
+                args=(outcome, len(elicitation.choices)),
+                type="primary" if outcome.decided else "secondary",
+            )
+    with st.container(horizontal=True):
+        st.button(
+            "Undo",
+            key="find:undo",
+            icon=":material/undo:",
+            shortcut="U",
+            type="tertiary",
+            disabled=not elicitation.choices,
+            on_click=_undo_choice,
+        )
+        st.button(
+            "Show my checklist",
+            key="find:checklist",
+            icon=":material/checklist:",
+            type="primary" if len(elicitation.choices) >= ENOUGH else "tertiary",
+            disabled=not elicitation.steps,
+            on_click=_stop,
+        )
+    if elicitation.choices:
+        st.html(_FROM_THE_TOP.replace("PAIR", str(len(elicitation.choices))), unsafe_allow_javascript=True)
+
+
+def _progress(elicitation: ElicitationSession) -> None:
+    done = len(elicitation.choices)
+    st.progress(min(1.0, done / ENOUGH), text=progress_sentence(done))
+    if elicitation.steps:
+        st.caption(agreement_sentence(elicitation.ranking))
+
+
+def _take_choice(outcome: ChoiceOutcome, n_choices: int) -> None:
+    """Take the answer over, unless it was given to a pair that is not shown any more."""
+    if len(_current().choices) == n_choices:
+        _keep(_current().chosen(outcome))
+
+
+def _undo_choice() -> None:
+    _keep(_current().without_last(Choice))
+
+
+_INTERVIEW_STYLE = """
+<style>
+.st-key-find_options { max-width: 40rem; }
+.st-key-find_options button { min-height: 3rem; text-align: left; }
+.st-key-find_options button > div { width: 100%; justify-content: space-between; }
+</style>
+"""
+
+
+@st.fragment
+def interview(slug: str, topics: tuple[str, ...]) -> None:
+    """Ask this session's next question; a click or a digit answers it, and the last leads to the checklist.
+
+    Only this part of the page is run again for that.
+
+    Args:
+        slug: The benchmark whose LLMs are to be ranked.
+        topics: What the questions may be worded for.
+    """
+    if at_checklist():
+        stay()
+    elicitation = _current()
+    n_replies = len(elicitation.replies)
+    if not elicitation.steps:
+        st.markdown(
+            "Say what you like in an answer: up to five short questions, about a minute. Then you get a "
+            "checklist of what you like, and LLMs ranked by it. Nothing is stored."
+        )
+    question = elicitation.question
+    if question is None:
+        st.progress(1.0, text=interview_over_sentence(n_replies))
+    else:
+        st.progress(n_replies / MAX_QUESTIONS, text=f"Question {n_replies + 1} of at most {MAX_QUESTIONS}")
+    if elicitation.steps:
+        st.caption(agreement_sentence(elicitation.ranking))
+    if question is not None:
+        _ask_question(_wording(question, slug, topics), n_replies)
+    with st.container(horizontal=True):
+        st.button(
+            "Back",
+            key="find:back",
+            icon=":material/undo:",
+            shortcut="U",
+            type="tertiary",
+            disabled=not n_replies,
+            on_click=_undo_reply,
+        )
+        st.button(
+            "Show my checklist",
+            key="find:checklist",
+            icon=":material/checklist:",
+            type="primary" if question is None else "tertiary",
+            disabled=not elicitation.steps,
+            on_click=_stop,
+        )
+
+
+def _ask_question(wording: QuestionWording, n_replies: int) -> None:
+    st.html(_INTERVIEW_STYLE)
+    st.subheader(plain(wording.text), anchor=False)
+    with st.container(key="find_options", gap="small"):
+        for option, text in enumerate(wording.options):
+            st.button(
+                plain(text),
+                key=f"find:option:{n_replies}:{option}",
+                shortcut=str(option + 1),
+                width="stretch",
+                on_click=_take_option,
+                args=(option, text, n_replies),
+            )
+
+
+def _take_option(option: int, text: str, n_replies: int) -> None:
+    """Take the answer over, unless it was given to a question that is not shown any more."""
+    if len(_current().replies) != n_replies:
+        return
+    _keep(_current().replied(option, text))
+    if _current().question is None:
+        _stop()
+
+
+def _undo_reply() -> None:
+    _keep(_current().without_last(InterviewReply))
+
+
+def _wording(question: InterviewQuestion, slug: str, topics: tuple[str, ...]) -> QuestionWording:
+    """Return the LLM's wording for the topics where one is set up and replies; else the fixed one.
+
+    What was shown once stays as it is, and an LLM that failed once is not waited for again in this session.
+    The names of a person's own topics are not sent.
+    """
+    name = interviewer_name()
+    if name is None or not topics or is_of_session(slug):
+        return QuestionWording.fixed(question)
+    kept: dict[tuple[str, tuple[str, ...]], QuestionWording] = st.session_state.setdefault("wordings", {})
+    if (question.text, topics) not in kept:
+        kept[question.text, topics] = _worded(name, question, topics)
+    if st.session_state.get("wording_failed"):
+        st.caption(f"In fixed words: {plain(name)}, which words questions for your topics, gave none.")
+    else:
+        st.caption(f"Worded for your topics by {plain(name)}.")
+    return kept[question.text, topics]
+
+
+def _worded(name: str, question: InterviewQuestion, topics: tuple[str, ...]) -> QuestionWording:
+    if st.session_state.get("wording_failed"):
+        return QuestionWording.fixed(question)
+    try:
+        with st.spinner("Wording the question …"):
+            return _interviewer(name).word(question, topics)
+    except SHOWN_ERRORS:
+        st.session_state.wording_failed = True
+        return QuestionWording.fixed(question)
+
+
+@st.cache_resource(show_spinner=False)
+def _interviewer(name: str) -> Interviewer:
+    return configured_interviewer(name)

@@ -1,0 +1,169 @@
+"""A slow judge at work: the leaderboard so far, drawn again and again, with a bar, a time and a Stop.
+
+The part of the page that changes is a fragment, which the browser has drawn again every moment while
+the judge works; the rest of the page is not touched and stays usable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+from uuid import uuid4
+
+import streamlit as st
+
+from leaderboard.result import Leaderboard
+from leaderboard.scoring_jobs.progress import Progress, State
+from leaderboard.view import View
+from pages._ui.session import SHOWN_ERRORS, plain, service, stay
+
+_POLL_SECONDS = 1.5
+PATIENCE = 0.7
+"""Seconds to wait for a judge that is not so slow after all, before showing it at work."""
+
+Draw = Callable[[Leaderboard], None]
+T = TypeVar("T")
+
+
+def live(view: View, draw: Draw) -> None:
+    """Draw the view's leaderboard, and again while a slow judge has more to come.
+
+    Where it cannot be had, or nothing is judged yet, the last good one of this session is drawn, and a line
+    says so.
+    """
+    try:
+        leaderboard = _first(view)
+    except SHOWN_ERRORS as error:
+        message = str(error)
+        _draw_last(draw, lambda: _complain(message))
+        return
+    while_judging(leaderboard, lambda: _ask(view), is_active, lambda so_far: _draw(so_far, draw))
+
+
+def live_status(view: View) -> Leaderboard | None:
+    """Show how far a slow judge is, and return what there is now; None where it cannot be had."""
+    try:
+        leaderboard = _first(view)
+    except SHOWN_ERRORS as error:
+        _complain(str(error))
+        return None
+    while_judging(leaderboard, lambda: _ask(view), is_active, _status)
+    return leaderboard
+
+
+def _first(view: View) -> Leaderboard:
+    """Return the leaderboard as the whole page is run."""
+    new = st.session_state.get("asked_for") != view
+    st.session_state.asked_for = view
+    with st.spinner("Reading your criteria …", show_time=True):
+        return _ask(view, patience=PATIENCE if new else 0.0)
+
+
+def while_judging(
+    first: T, ask: Callable[[], T], active: Callable[[T], bool], draw: Callable[[T], None]
+) -> None:
+    """Draw what there is, and again as long as a judge works; then run the whole page.
+
+    Args:
+        first: What there is now.
+        ask: What there is by then; its errors are shown by the whole page.
+        active: Whether there is more to come.
+        draw: Draws what there is.
+    """
+    waiting, polled = [first], active(first)
+
+    def draw_again() -> None:
+        try:
+            so_far = waiting.pop() if waiting else ask()
+        except SHOWN_ERRORS:
+            stay()
+        if active(so_far) != polled:
+            stay()
+        draw(so_far)
+
+    st.fragment(draw_again, run_every=_POLL_SECONDS if polled else None)()
+
+
+def _ask(view: View, *, patience: float = 0.0) -> Leaderboard:
+    return service().leaderboard(view, subscriber=subscriber(), patience=patience)
+
+
+def subscriber() -> str:
+    """Return the name under which this browser's page subscribes to a judge's work."""
+    name: str = st.session_state.setdefault("subscriber", uuid4().hex)
+    return name
+
+
+def is_active(leaderboard: Leaderboard) -> bool:
+    """Return whether a slow judge has more to come."""
+    return leaderboard.judging is not None and leaderboard.judging.current.active
+
+
+def _draw(leaderboard: Leaderboard, draw: Draw) -> None:
+    if leaderboard.n_judged:
+        st.session_state.last_leaderboard = leaderboard
+        with st.container():  # keeps what follows in its place
+            _status(leaderboard)
+        draw(leaderboard)
+    else:
+        _draw_last(draw, lambda: _status(leaderboard))
+
+
+def _draw_last(draw: Draw, why: Callable[[], None]) -> None:
+    """Draw the last leaderboard of this session on which anything was judged, if there is one."""
+    last: Leaderboard | None = st.session_state.get("last_leaderboard")
+    with st.container():
+        why()
+        if last is None:
+            return
+        wishes = f"for “{last.view.criteria}”" if last.view.criteria else "without criteria"
+        title = last.benchmark.info.title
+        st.caption(plain(f"Below is your last ranking: {title}, {wishes}, judged by {last.view.crm}."))
+    draw(last)
+
+
+def _status(leaderboard: Leaderboard) -> None:
+    """Draw how far the judge is, in one slim bar; nothing when all is done."""
+    view, judging = leaderboard.view, leaderboard.judging
+    if judging is None or judging.current.state is State.FINISHED:
+        return
+    progress = judging.current
+    match progress.state:
+        case State.FAILED:
+            what = "The comparison with the crowd failed. " if judging.of_comparison else ""
+            kept = f" The {progress.percentage} that are judged are kept." if progress.pairs_done else ""
+            _complain(f"{what}{progress.message}{kept}", lambda: service().resume(view, subscriber()))
+            return
+        case State.STOPPED:
+            what = " the comparison with the crowd" if judging.of_comparison else ""
+            text = f"Stopped{what} at {progress.percentage}"
+        case State.WAITING:
+            text = f"Waiting, other rankings come first: {progress}"
+        case State.RUNNING:
+            what = "Comparing with the crowd" if judging.of_comparison else f"Judging with {view.crm}"
+            text = f"{what}: {progress}"
+    with st.container(key="judging"):
+        show_progress(progress, text, view, name=subscriber(), key="judging:{}")
+
+
+def show_progress(progress: Progress, text: str, view: View, *, name: str, key: str, of: str = "") -> None:
+    """Draw how far a judge is, in one slim bar with a button that stops it or lets it go on.
+
+    Args:
+        progress: How far it is.
+        text: The same in words.
+        view: What it judges.
+        name: Under which the page subscribes to it.
+        key: Of the button, with a place for what it does.
+        of: The judge, where there are several bars.
+    """
+    act, label = (service().stop, "Stop") if progress.active else (service().resume, "Continue")
+    row = st.container(horizontal=True, vertical_alignment="center", wrap=False)
+    row.progress(progress.share, text=plain(text), width="stretch")
+    row.button(f"{label} {of}".strip(), key=key.format(label), on_click=act, args=(view, name))
+
+
+def _complain(message: str, try_again: Callable[[], None] | None = None) -> None:
+    """Draw an error with a way to go on, by default to run the page again."""
+    st.error(plain(message))
+    st.button("Try again", key="try_again", on_click=try_again, icon=":material/refresh:")

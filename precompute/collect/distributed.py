@@ -1,0 +1,148 @@
+"""LLMs that an engine's workers ask."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from crm.errors import CRMError
+from crm.llm import address_limits, make_chat_models
+from crm.llm.chat_model import ChatModel, Outcome, Prompt
+from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings, VLLMLLMSettings
+from precompute.engines import Engine
+
+_ROUNDS = 4
+"""Requests of an item for each that may be under way: the last of an item leave the others idle."""
+_LOCAL_AT_ONCE = 64
+_VLLM_AT_ONCE = 256
+
+
+def distributed_models(engine: Engine, llms: Iterable[ConfiguredLLM]) -> Mapping[str, ChatModel]:
+    """Return what answers for each LLM, by name, with the engine's workers.
+
+    Raises:
+        ConfigError: An API key is not there; where workers are other processes, they say so themselves.
+    """
+    chosen = tuple(llms)
+    if engine.in_process:
+        return make_chat_models(chosen)
+    limits = address_limits(chosen)
+    turns = {url: asyncio.Lock() for url in limits}
+    return {llm.name: _distributed(engine, llm, limits, turns) for llm in chosen}
+
+
+def _distributed(
+    engine: Engine,
+    llm: ConfiguredLLM,
+    limits: Mapping[str, tuple[int, float | None]],
+    turns: Mapping[str, asyncio.Lock],
+) -> DistributedLLM:
+    """Return an LLM with workers that keep to its address's limits together."""
+    settings = llm.settings
+    if not isinstance(settings, EndpointLLMSettings):
+        at_once = _VLLM_AT_ONCE if isinstance(settings, VLLMLLMSettings) else _LOCAL_AT_ONCE
+        return DistributedLLM(engine, llm, asyncio.Lock(), engine.n_workers, at_once, waits=False)
+    concurrency, rate = limits[settings.url]
+    n_workers = min(engine.n_workers, concurrency)
+    share = {
+        "concurrency": concurrency // n_workers,
+        "requests_per_minute": None if rate is None else rate / n_workers,
+    }
+    limited = replace(llm, settings=settings.model_copy(update=share))
+    at_once = _ROUNDS * (concurrency // n_workers)
+    return DistributedLLM(engine, limited, turns[settings.url], n_workers, at_once, waits=True)
+
+
+class DistributedLLM:
+    """Asks an LLM with an engine's workers; implements ``Provider``."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        llm: ConfiguredLLM,
+        turn: asyncio.Lock,
+        n_workers: int,
+        at_once: int,
+        *,
+        waits: bool,
+    ) -> None:
+        """Spread an LLM over an engine.
+
+        Args:
+            engine: The engine.
+            llm: The LLM, with the limits of one worker.
+            turn: Held while it is asked: LLMs of one address are asked one after another.
+            n_workers: Largest number of workers.
+            at_once: Prompts that a worker gets at a time; they are stored when the last of them is answered.
+            waits: Whether workers mostly wait.
+        """
+        self._engine = engine
+        self._llm = llm
+        self._turn = turn
+        self._n_workers = n_workers
+        self._at_once = at_once
+        self._waits = waits
+
+    async def ask(self, prompts: Sequence[Prompt], tell: Callable[[Outcome], None]) -> None:
+        """Ask for a response to every prompt and tell the outcomes of each item together.
+
+        Raises:
+            UnavailableError: The LLM cannot be asked any more.
+            CRMError: Its model cannot be loaded.
+            PrecomputeError: The workers fail.
+        """
+        loop = asyncio.get_running_loop()
+
+        def tell_there(outcome: Outcome) -> None:
+            loop.call_soon_threadsafe(tell, outcome)
+
+        async with self._turn:
+            try:
+                await asyncio.to_thread(self._ask, prompts, tell_there)
+            except asyncio.CancelledError:
+                # The thread waits for workers that may take long; nobody wants their answers any more.
+                self._engine.close()
+                raise
+
+    def _ask(self, prompts: Sequence[Prompt], tell: Callable[[Outcome], None]) -> None:
+        make = partial(_AskingWorker, self._llm)
+        for asked in self._engine.map(make, self._items(prompts), at_most=self._n_workers, waits=self._waits):
+            for outcome in asked.outcomes:
+                tell(outcome)
+            if asked.stopped is not None:
+                raise asked.stopped
+
+    def _items(self, prompts: Sequence[Prompt]) -> Iterator[tuple[Prompt, ...]]:
+        """Return the prompts in parts, small enough that every worker gets one."""
+        size = max(1, min(self._at_once, -(-len(prompts) // self._n_workers)))
+        for first in range(0, len(prompts), size):
+            yield tuple(prompts[first : first + size])
+
+
+@dataclass(frozen=True)
+class _AnsweredItem:
+    """What came of an item, and why the LLM cannot be asked any more if it cannot."""
+
+    outcomes: tuple[Outcome, ...]
+    stopped: CRMError | None = None
+
+
+class _AskingWorker:
+    """Asks an LLM, whose model it keeps; an API key is in the environment of the worker's process."""
+
+    def __init__(self, llm: ConfiguredLLM) -> None:
+        self._provider = make_chat_models([llm], keep=True)[llm.name]
+        # The limits of an address belong to one event loop.
+        self._runner = asyncio.Runner()
+        self._stopped: CRMError | None = None
+
+    def __call__(self, prompts: Sequence[Prompt]) -> _AnsweredItem:
+        outcomes: list[Outcome] = []
+        if self._stopped is None:
+            try:
+                self._runner.run(self._provider.ask(prompts, outcomes.append))
+            except CRMError as error:
+                self._stopped = error
+        return _AnsweredItem(tuple(outcomes), self._stopped)

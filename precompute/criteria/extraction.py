@@ -1,0 +1,298 @@
+"""Extracts the criteria that a set of preferences lacks: the plan, the storing of replies, and the report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from sqlalchemy.orm import Session
+
+from crm.llm import make_chat_models
+from crm.llm.chat_model import LLMFailure, LLMReply, Outcome, ReplyStatus
+from crm.llm.settings import ConfiguredLLM
+from crm.llm.structured import StructuredChatModel, UnusableReplyError
+from crm.report_table import ReportTable
+from db import Database
+from db.database import job_locks
+from db.repositories.llm_answers import extraction_states, extraction_totals, put_extracted
+from db.repositories.preferences import find_preference_set, preference_counts, preferences_of
+from db.source_records import AnswerState, AnswerStatus, AnswerTotals, ExtractedRecord, SideKey, Winner
+from precompute.collect.runner import PromptPlan, ask_all
+from precompute.collect.stats import LLMStats, TaskWords
+from precompute.criteria.question import ExtractionQuestion, Forbidden, digest_of, read_criteria
+from precompute.errors import PrecomputeError
+
+LISTS = TaskWords("Extracting criteria", "list of criteria", "lists of criteria")
+
+
+@dataclass(frozen=True)
+class ExtractionSummary:
+    """What an extraction did.
+
+    Attributes:
+        slug: The set of preferences.
+        plan: What was to be extracted.
+        tally: What came of it.
+        totals: What is stored of the set in all.
+    """
+
+    slug: str
+    plan: ExtractionPlan
+    tally: LLMStats
+    totals: AnswerTotals
+
+
+def extract_criteria(
+    database: Database,
+    slug: str,
+    llm: ConfiguredLLM,
+    *,
+    limit: int | None = None,
+    again: bool = False,
+    on_progress: Callable[[Collection[LLMStats]], None] = lambda _: None,
+) -> ExtractionSummary:
+    """Ask an LLM for the criteria of both sides of every pair that is no tie, and stores them as they come.
+
+    Stored list by list, so an interrupted run continues where it was. Lists that failed are asked for again
+    by the next run.
+
+    Args:
+        database: the open database.
+        slug: the set of preferences.
+        llm: the LLM.
+        limit: only the first so many pairs.
+        again: replace what was extracted by another LLM, with other settings or another prompt.
+        on_progress: called with what came in, after every list.
+
+    Raises:
+        DatabaseError: another process is extracting criteria from the set.
+        NotFoundError: no set has this slug.
+        PrecomputeError: the set has no pair of which one side was preferred; criteria were extracted
+            otherwise, and ``again`` is not given.
+        ConfigError: an API key is not there.
+    """
+    with job_locks(database.engine, [f"extracting criteria from {slug!r}"]):
+        with database.session() as session:
+            planned = extraction_plan(session, slug, llm, limit, again=again)
+        tally = LLMStats(len(planned.plan.missing))
+        if planned.plan.missing:
+            _ask(database, slug, planned, tally, on_progress)
+        with database.session() as session:
+            return ExtractionSummary(
+                slug, planned, tally, extraction_totals(session, find_preference_set(session, slug))
+            )
+
+
+def _ask(
+    database: Database,
+    slug: str,
+    planned: ExtractionPlan,
+    tally: LLMStats,
+    on_progress: Callable[[Collection[LLMStats]], None],
+) -> None:
+    llm, questions = planned.plan.llm, planned.questions
+    providers = {
+        name: StructuredChatModel(
+            provider,
+            check=lambda prompt, reply: problem_of(reply, questions[prompt.external_id]),
+            rephrase=lambda prompt, why: questions[prompt.external_id].prompt(why),
+        )
+        for name, provider in make_chat_models([llm]).items()
+    }
+    storage = CriteriaWriter(database, slug, questions)
+    asyncio.run(ask_all([planned.plan], providers, storage, {llm.name: tally}, lambda: on_progress([tally])))
+
+
+SIDES = (Winner.A, Winner.B)
+
+
+@dataclass(frozen=True)
+class ExtractionPlan:
+    """What is to be asked about a set of preferences.
+
+    Attributes:
+        plan: The same as prompts for the LLM.
+        questions: Those that are to be asked, by the name of their prompt.
+        n_pairs: Number of preferences that are looked at.
+        n_ties: Number of preferences of the set that are left out, as nobody preferred anything.
+    """
+
+    plan: PromptPlan
+    questions: Mapping[str, ExtractionQuestion]
+    n_pairs: int
+    n_ties: int
+
+
+def extraction_plan(
+    session: Session, slug: str, llm: ConfiguredLLM, limit: int | None, *, again: bool
+) -> ExtractionPlan:
+    """Return what the LLM is to be asked about the first ``limit`` preferences that are no tie.
+
+    Args:
+        session: Of the database.
+        slug: Of the set of preferences.
+        llm: Who is asked.
+        limit: None for all.
+        again: Also ask what other settings, or an older prompt, have answered.
+
+    Raises:
+        NotFoundError: No set has this slug.
+        PrecomputeError: The set has no preference that is no tie; other settings have answered some, and they
+            are not to be asked again.
+    """
+    preference_set = find_preference_set(session, slug)
+    n_ties = preference_counts(session, preference_set).winners[Winner.TIE]
+    decided = list(
+        islice((one for one in preferences_of(session, preference_set) if one.winner != Winner.TIE), limit)
+    )
+    if not decided:
+        raise PrecomputeError(
+            f"The preference data {slug!r} has no pair of which one side was preferred: import some first."
+        )
+    states, digest = extraction_states(session, preference_set), digest_of(llm)
+    asked = [ExtractionQuestion(one, side) for one in decided for side in SIDES]
+    changed = sum(_is_of_others(states.get(question.key), digest) for question in asked)
+    if changed and not again:
+        raise PrecomputeError(
+            f"{changed:,} lists of criteria of {slug!r} were extracted by another LLM than {llm.name!r}, or "
+            "before its settings or the prompt changed: undo the change, or replace them with --again."
+        )
+    missing = {one.name: one for one in asked if _is_missing(states.get(one.key), digest)}
+    prompts = tuple(question.prompt() for question in missing.values())
+    return ExtractionPlan(PromptPlan(llm, len(asked), prompts), missing, len(decided), n_ties)
+
+
+def _is_missing(state: AnswerState | None, digest: str) -> bool:
+    return state is None or state.status == AnswerStatus.FAILED or state.settings_digest != digest
+
+
+def _is_of_others(state: AnswerState | None, digest: str) -> bool:
+    """Return whether there are criteria that other settings gave."""
+    return state is not None and state.status != AnswerStatus.FAILED and state.settings_digest != digest
+
+
+Records = dict[SideKey, ExtractedRecord]
+
+
+def problem_of(reply: LLMReply, question: ExtractionQuestion) -> str | None:
+    """What is wrong with a reply, in one sentence; None if it holds criteria, or if the LLM refuses."""
+    if reply.status == ReplyStatus.REFUSED:
+        return None
+    try:
+        _criteria(reply, question)
+    except UnusableReplyError as error:
+        # What is wrong with half an answer is that it ends too early.
+        cut = reply.status == ReplyStatus.TRUNCATED
+        return "It was cut off at the limit of tokens." if cut else str(error)
+    return None
+
+
+def record_of(outcome: Outcome, question: ExtractionQuestion, llm: ConfiguredLLM) -> ExtractedRecord:
+    """Return an outcome whose reply has been checked, as it is stored."""
+    tokens = outcome.tokens
+    common = ExtractedRecord(
+        AnswerStatus.FAILED,
+        digest_of(llm),
+        first_shown=question.first_shown,
+        llm=llm.name,
+        prompt_tokens=tokens.prompt,
+        completion_tokens=tokens.completion,
+        cost=llm.settings.cost(tokens.prompt or 0, tokens.completion or 0),
+        seconds=outcome.seconds,
+        attempts=len(outcome.retried) + 1,
+    )
+    result = outcome.result
+    if isinstance(result, LLMFailure):
+        return replace(common, error=result.message)
+    if result.status == ReplyStatus.REFUSED:
+        return replace(common, status=AnswerStatus.REFUSED)
+    return replace(common, status=AnswerStatus.OK, criteria=_criteria(result, question))
+
+
+@dataclass
+class CriteriaWriter:
+    """Where the outcomes of an extraction go; used by one thread at a time.
+
+    Attributes:
+        database: The database.
+        slug: The set of preferences.
+        questions: What was asked, by the name of its prompt.
+        waiting: What is still to be stored.
+    """
+
+    database: Database
+    slug: str
+    questions: Mapping[str, ExtractionQuestion]
+    waiting: Records = field(default_factory=dict)
+
+    def add(self, llm: ConfiguredLLM, outcome: Outcome) -> float:
+        """Take an outcome, which is stored a moment later; returns what it cost."""
+        question = self.questions[outcome.prompt.external_id]
+        record = record_of(outcome, question, llm)
+        self.waiting[question.key] = record
+        return record.cost
+
+    def take(self) -> Records:
+        """Return what is to be stored now; it waits no longer."""
+        ready, self.waiting = self.waiting, {}
+        return ready
+
+    def store(self, ready: Records) -> None:
+        """Write what ``take`` gave, whole or not at all.
+
+        Raises:
+            DatabaseError: The set or a preference is gone.
+        """
+        if ready:
+            with self.database.session() as session:
+                put_extracted(session, find_preference_set(session, self.slug), ready)
+
+
+def _criteria(reply: LLMReply, question: ExtractionQuestion) -> tuple[str, ...]:
+    preference = question.preference
+    return read_criteria(reply.text or "", Forbidden((preference.llm_a, preference.llm_b), question.messages))
+
+
+_COLUMNS = (
+    "LLM",
+    "lists of criteria",
+    "new",
+    "refused",
+    "failed",
+    "repeated",
+    "tokens read",
+    "written",
+    "cost",
+    "s/list",
+)
+
+
+def extraction_table(summary: ExtractionSummary) -> ReportTable:
+    """Return one row: the LLM that was asked."""
+    plan, tally, totals = summary.plan.plan, summary.tally, summary.totals
+    there = plan.wanted - tally.asked + tally.n_answered
+    row = (
+        plan.llm.name,
+        f"{there:,} of {plan.wanted:,}",
+        f"{tally.n_answered:,}",
+        f"{totals.n_by_status.get(AnswerStatus.REFUSED, 0):,}",
+        f"{tally.n_failed:,}",
+        f"{tally.retried.total():,}",
+        f"{totals.prompt_tokens:,}",
+        f"{totals.completion_tokens:,}",
+        f"{totals.cost:,.4f}" if totals.cost else "–",
+        f"{tally.seconds / tally.n_answered:.2f}" if tally.n_answered else "–",
+    )
+    return ReportTable(
+        f"Criteria of {summary.slug}, both sides of {_pairs(summary.plan.n_pairs)}",
+        _COLUMNS,
+        (row,),
+        "New, failed, repeated requests and seconds are of this run; refused, tokens and cost of all that is "
+        f"stored. Ties are left out: {summary.plan.n_ties:,}.",
+    )
+
+
+def _pairs(n: int) -> str:
+    return "1 pair" if n == 1 else f"{n:,} pairs"

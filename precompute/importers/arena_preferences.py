@@ -1,0 +1,339 @@
+"""LMArena's human preference data: Parquet files of one vote a row, larger than memory perhaps."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from db.records import StepCount
+from db.source_records import Message, PreferenceRecord, Winner
+from precompute.errors import file_error
+from precompute.importers import base
+from precompute.importers.base import ASSISTANT, conversation_of
+
+Progress = Callable[[int, int], None]
+
+BOTH_BAD = "tie (bothbad)"
+CRITERIA_TAGS = "criteria_v0.1"
+ROWS_AT_A_TIME = 64
+
+_WINNERS = {"model_a": Winner.A, "model_b": Winner.B, "tie": Winner.TIE, BOTH_BAD: Winner.TIE}
+
+
+def count_preferences(
+    paths: Sequence[Path], chosen: PreferenceFilter, progress: Progress | None = None
+) -> tuple[StepCount, ...]:
+    """Read and checks the files whole, and returns how many rows each step of the filter left.
+
+    Of a row that the filter drops only what the filter looks at is checked.
+
+    Args:
+        paths: the files, in order.
+        chosen: the filter.
+        progress: called with the number of rows read and of all.
+
+    Raises:
+        PrecomputeError: a file or row is malformed, or a kept row has the id of one before.
+    """
+    counter = StepCounter(chosen)
+    seen: set[str] = set()
+    for row in _kept_rows(paths, chosen, counter, progress):
+        record = row.preference()
+        if record.external_id in seen:
+            reason = f"the {QUESTION_ID} {record.external_id!r} occurs before."
+            raise file_error(row.path, reason, row.number)
+        seen.add(record.external_id)
+    return counter.counts
+
+
+def read_preferences(
+    paths: Sequence[Path], chosen: PreferenceFilter, *, start: int = 0, progress: Progress | None = None
+) -> Iterator[PreferenceRecord]:
+    """Yield the preferences that the filter keeps, whole conversations, holding few rows at a time.
+
+    Args:
+        paths: the files, in order.
+        chosen: the filter.
+        start: how many of the kept rows to pass over.
+        progress: called with the number of rows read and of all.
+
+    Raises:
+        PrecomputeError: a file or row is malformed.
+    """
+    kept = _kept_rows(paths, chosen, StepCounter(chosen), progress)
+    return (row.preference() for place, row in enumerate(kept) if place >= start)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row whose conversations are not read yet, and what the filter looks at in it."""
+
+    path: Path
+    number: int
+    cells: Mapping[str, Any]
+    judgement: FilteredFields
+    winner: Winner
+
+    def preference(self) -> PreferenceRecord:
+        """Return the whole row.
+
+        Raises:
+            PrecomputeError: a name or conversation is malformed.
+        """
+        texts = _values(self.path, self.number, self.cells, (*TEXTS, *CONVERSATIONS))
+        external_id, llm_a, llm_b = (
+            base.name_of(self.path, self.number, texts, column) for column in (QUESTION_ID, MODEL_A, MODEL_B)
+        )
+        conversation_a, conversation_b = (self._conversation(texts, side) for side in CONVERSATIONS)
+        return PreferenceRecord(
+            external_id=external_id,
+            conversation_a=conversation_a,
+            conversation_b=conversation_b,
+            llm_a=llm_a,
+            llm_b=llm_b,
+            winner=self.winner,
+            language=self.judgement.language,
+            tags={**self.judgement.tags, "both_bad": self.judgement.both_bad},
+        )
+
+    def _conversation(self, texts: Mapping[str, Any], column: str) -> tuple[Message, ...]:
+        conversation = conversation_of(self.path, self.number, texts, column)
+        if conversation[-1].role != ASSISTANT:
+            raise file_error(self.path, f"{column!r} does not end with a response.", self.number)
+        return conversation
+
+
+def _kept_rows(
+    paths: Sequence[Path], chosen: PreferenceFilter, counter: StepCounter, progress: Progress | None
+) -> Iterator[_Row]:
+    with_criteria = not chosen.all_criteria
+    n_rows, n_read = check_schemas(paths, with_criteria=with_criteria), 0
+    for path in paths:
+        for number, cells in _rows(path):
+            row = _judged(path, number, cells, with_criteria)
+            if counter.keeps(row.judgement):
+                yield row
+            n_read += 1
+            if progress is not None and (n_read % ROWS_AT_A_TIME == 0 or n_read == n_rows):
+                progress(n_read, n_rows)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of each row, from 1, and its cells, not yet made into Python values."""
+    number = 0
+    try:
+        # Mapped into memory, a row group need not fit into it.
+        with pq.ParquetFile(path, memory_map=True) as file:
+            names = columns_read(file.schema_arrow.names)
+            for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME, columns=names):
+                for cells in zip(*(batch.column(name) for name in names), strict=True):
+                    number += 1
+                    yield number, dict(zip(names, cells, strict=True))
+    except (pa.ArrowException, OSError) as error:
+        raise file_error(path, f"it cannot be read on after row {number} ({error}).") from error
+
+
+def _values(path: Path, number: int, cells: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    try:
+        return {name: cells[name].as_py() for name in names if name in cells}
+    except UnicodeDecodeError:
+        raise file_error(path, "these bytes are not UTF-8.", number) from None
+
+
+def _judged(path: Path, number: int, cells: Mapping[str, Any], with_criteria: bool) -> _Row:
+    names = (WINNER, LANGUAGE, CATEGORY_TAG, IS_CODE)
+    values = _values(path, number, cells, names)
+    winner = base.text_of(path, number, values, WINNER)
+    if winner not in _WINNERS:
+        known = ", ".join(map(repr, _WINNERS))
+        raise file_error(path, f"'{WINNER}' is {winner!r}, not one of {known}.", number)
+    judgement = FilteredFields(
+        language=base.name_of(path, number, values, LANGUAGE),
+        both_bad=winner == BOTH_BAD,
+        tags=_tags(path, number, values, with_criteria),
+    )
+    return _Row(path, number, cells, judgement, _WINNERS[winner])
+
+
+def _tags(path: Path, number: int, values: Mapping[str, Any], with_criteria: bool) -> dict[str, bool]:
+    groups = values.get(CATEGORY_TAG)
+    if isinstance(groups, str):
+        try:
+            groups = json.loads(groups)
+        except (ValueError, RecursionError) as error:
+            reason = f"'{CATEGORY_TAG}' is not valid JSON ({error})."
+            raise file_error(path, reason, number) from error
+    given = groups.get(CRITERIA_TAGS) if isinstance(groups, dict) else None
+    given = given if isinstance(given, dict) else {}
+    tags = {name: value for name, value in given.items() if isinstance(value, bool)}
+    lacking = next((name for name in CRITERIA if name not in tags), None)
+    if with_criteria and lacking is not None:
+        where = f"'{CATEGORY_TAG}.{CRITERIA_TAGS}'"
+        raise file_error(path, f"{where} does not say whether {lacking!r} is true or false.", number)
+    if isinstance(is_code := values.get(IS_CODE), bool):
+        tags[IS_CODE] = is_code
+    return tags
+
+
+QUESTION_ID, MODEL_A, MODEL_B, WINNER, LANGUAGE = TEXTS = (
+    "question_id",
+    "model_a",
+    "model_b",
+    "winner",
+    "language",
+)
+CONVERSATION_A, CONVERSATION_B = CONVERSATIONS = ("conversation_a", "conversation_b")
+CATEGORY_TAG, IS_CODE = "category_tag", "is_code"
+
+
+def check_schemas(paths: Iterable[Path], *, with_criteria: bool) -> int:
+    """Check the columns of every file, and returns how many rows they have together.
+
+    Args:
+        paths: Parquet files.
+        with_criteria: whether the rows must say what their queries ask for.
+
+    Raises:
+        PrecomputeError: a file is not readable, or a column is missing, twice there or of another type.
+    """
+    return sum(_check_schema(path, with_criteria) for path in paths)
+
+
+def columns_read(names: Iterable[str]) -> list[str]:
+    """Return those of a file's columns that the importer reads."""
+    return [name for name in names if name in {*TEXTS, *CONVERSATIONS, CATEGORY_TAG, IS_CODE}]
+
+
+def _check_schema(path: Path, with_criteria: bool) -> int:
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
+    except FileNotFoundError:
+        raise file_error(path, "there is no such file.") from None
+    except (pa.ArrowException, OSError) as error:
+        raise file_error(path, f"this is not a readable Parquet file ({error}).") from error
+    required = [*TEXTS, *CONVERSATIONS, *([CATEGORY_TAG] if with_criteria else [])]
+    missing = [name for name in required if name not in schema.names]
+    if missing:
+        raise file_error(path, f"the column {missing[0]!r} is missing; there are {_listed(schema)}.")
+    twice = next((name for name, count in Counter(schema.names).items() if count > 1), None)
+    if twice is not None:
+        raise file_error(path, f"the column {twice!r} occurs twice.")
+    for name in TEXTS:
+        _check_type(path, schema, name, _is_text, "texts")
+    for name in CONVERSATIONS:
+        _check_type(path, schema, name, _is_conversation, "lists of {role, content}")
+    if CATEGORY_TAG in schema.names:
+        _check_type(path, schema, CATEGORY_TAG, _is_structured, "tags by version")
+    return n_rows
+
+
+def _check_type(
+    path: Path, schema: pa.Schema, name: str, fits: Callable[[pa.DataType], bool], wanted: str
+) -> None:
+    kind = schema.field(name).type
+    if not fits(kind):
+        raise file_error(path, f"the column {name!r} holds {kind}, not {wanted}.")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_structured(kind: pa.DataType) -> bool:
+    # Some copies of the data hold their nested columns as JSON.
+    return bool(pa.types.is_struct(kind)) or _is_text(kind)
+
+
+def _is_conversation(kind: pa.DataType) -> bool:
+    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return bool(listed and pa.types.is_struct(kind.value_type)) or _is_text(kind)
+
+
+def _listed(schema: pa.Schema) -> str:
+    return ", ".join(map(repr, schema.names)) or "none"
+
+
+ENGLISH = "English"
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredFields:
+    """What the filter looks at in a row.
+
+    `tags` is empty where the file has none; the criteria step needs `CRITERIA`.
+    """
+
+    language: str
+    both_bad: bool
+    tags: Mapping[str, bool]
+
+
+CREATIVITY, REAL_WORLD, TECHNICAL_ACCURACY = CRITERIA = ("creativity", "real_world", "technical_accuracy")
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceFilter:
+    """The filter of Jia et al. 2025 (arXiv 2508.09463, section 3), each step of which may be switched.
+
+    Attributes:
+        language: Rows of this language are kept, whatever its case; None: of every language.
+        keep_both_bad: Whether rows are kept whose user found both responses bad.
+        all_criteria: Whether rows are kept whatever their queries ask for; by default only those that ask for
+            creativity or are real-world, and do not ask for technical accuracy.
+    """
+
+    language: str | None = ENGLISH
+    keep_both_bad: bool = False
+    all_criteria: bool = False
+
+    def settings(self) -> dict[str, object]:
+        """Return what is stored beside the rows that the filter kept."""
+        return asdict(self)
+
+    def steps(self) -> dict[str, Callable[[FilteredFields], bool]]:
+        """Return the steps that are on, by what they keep, in order."""
+        steps: dict[str, Callable[[FilteredFields], bool]] = {}
+        if (language := self.language) is not None:
+            wanted = language.casefold()
+            steps[f"language is {language}"] = lambda row: row.language.casefold() == wanted
+        if not self.keep_both_bad:
+            steps["not “tie (bothbad)”"] = lambda row: not row.both_bad
+        if not self.all_criteria:
+            steps["creativity or real-world, without technical accuracy"] = _subjective
+        return steps
+
+
+class StepCounter:
+    """Applies a filter to one row after another, and counts what each step left."""
+
+    def __init__(self, chosen: PreferenceFilter) -> None:
+        self._steps = chosen.steps()
+        self._kept = dict.fromkeys(("rows", *self._steps), 0)
+
+    @property
+    def counts(self) -> tuple[StepCount, ...]:
+        """How many rows there were, and how many each step left."""
+        return tuple(StepCount(step, kept) for step, kept in self._kept.items())
+
+    def keeps(self, row: FilteredFields) -> bool:
+        """Return whether the filter keeps the row; the first step that does not ends its way."""
+        self._kept["rows"] += 1
+        for step, keeps in self._steps.items():
+            if not keeps(row):
+                return False
+            self._kept[step] += 1
+        return True
+
+
+def _subjective(row: FilteredFields) -> bool:
+    return (row.tags[CREATIVITY] or row.tags[REAL_WORLD]) and not row.tags[TECHNICAL_ACCURACY]

@@ -1,0 +1,354 @@
+"""Topic discovery: from embedded queries to topics with parts, categories, a map and figures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm.data.topic_model import AssignmentStep, TopicParameters, find_topics, min_texts
+from db import Database
+from db.source_records import FoundTopic, PoolQueryRecord, TopicMapRecord
+from precompute.embed import embed_texts
+from precompute.errors import PrecomputeError
+from precompute.topics.assignment import TopicAssigner, stored_reference
+from precompute.topics.encoders import EmbeddedQueries, Vectors, embed_queries, make_encoder
+from precompute.topics.naming import group_keywords, keyword_name, most_distinctive
+from precompute.topics.quality import Stability, coherence, stability
+from precompute.topics.settings import CategorySettings, ClusteringSettings, EncoderSettings, PartSettings
+
+_NAME_CANDIDATES = 30
+"""Keywords by c-TF-IDF among which the most telling ones make a name."""
+_STEP_NAMES = ("clustered", "c-tf-idf", "distributions", "embeddings", "outlier")
+
+OnStage = Callable[[str, int, int], None]
+"""Called with what is being done, how much is done, and how much there is: 0 of 0 if that is unknown."""
+
+
+def find_topic_map(
+    database: Database,
+    embedded: EmbeddedQueries,
+    settings: ClusteringSettings,
+    on_progress: OnStage = lambda _what, _done, _total: None,
+) -> TopicMapRecord:
+    """Find the topics of embedded queries; its ``settings`` are left empty.
+
+    Args:
+        database: with the categories, where they are DailyBench's.
+        embedded: the queries.
+        settings: how topics are found and placed.
+        on_progress: called with how far it is.
+
+    Raises:
+        PrecomputeError: no group of queries means alike; the categories are DailyBench's, which is not
+            stored.
+    """
+    parameters = replace(settings.topics.parameters(), keywords=_NAME_CANDIDATES)
+    on_progress("Finding topics", 0, 0)
+    tree = find_tree(
+        embedded,
+        parameters,
+        settings.parts,
+        lambda done, total: on_progress("Looking into large topics", done, total),
+        damp_frequent=settings.topics.damp_frequent,
+    )
+    if tree is None:
+        raise PrecomputeError(
+            f"No {settings.topics.smallest_cluster} queries mean so much alike that they form a topic: add "
+            "queries, or set a smaller smallest_cluster in the table [topics]."
+        )
+    on_progress("Placing topics", 0, 0)
+    topics = _described_topics(database, embedded, tree, settings)
+    on_progress("Drawing the map", 0, 0)
+    xy = map_positions(embedded.vectors, parameters)
+    stable = stability(
+        embedded,
+        parameters,
+        tree.top_of,
+        settings.quality.seeds,
+        lambda done, total: on_progress("Finding topics with other seeds", done, total),
+    )
+    return TopicMapRecord(
+        topics=topics,
+        steps=_STEP_NAMES,
+        topic_of=tree.node_of,
+        step_of=tree.step_of,
+        xy=xy,
+        pool_digest=pool_digest(embedded.queries),
+        digest=_digest(tree),
+        settings={},
+        quality=_figures(tree, topics, embedded.words, stable),
+    )
+
+
+def pool_digest(queries: Sequence[PoolQueryRecord]) -> str:
+    """Return SHA-256 (hex) of a pool's queries in their order."""
+    return hashlib.sha256("\n".join(query.sha256 for query in queries).encode()).hexdigest()
+
+
+def members(found: TopicMapRecord, topic: FoundTopic) -> NDArray[np.intp]:
+    """Return the queries of a topic ``[M]``, those of its parts included."""
+    return _under(topic.key, [other.key for other in found.topics], found.topic_of)
+
+
+def _under(key: str, keys: Sequence[str], topic_of: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Return the queries whose finest topic is the one of a key, or a part of it."""
+    below = [place for place, other in enumerate(keys) if other == key or other.startswith(f"{key}.")]
+    return np.flatnonzero(np.isin(topic_of, below))
+
+
+def _described_topics(
+    database: Database, embedded: EmbeddedQueries, tree: Tree, settings: ClusteringSettings
+) -> tuple[FoundTopic, ...]:
+    """Return the topics with categories, and names from keywords that differ within a category."""
+    read = embed_queries(database, embedded.queries, make_encoder(EncoderSettings()))
+    tops = [place for place, node in enumerate(tree.nodes) if node.parent is None]
+    if settings.categories.how == "dailybench":
+        categories = nearest_categories(database, read.vectors, tree.top_of)
+    else:
+        groups = grouped_topics(embedded.vectors, tree.top_of, settings.categories)
+        categories = _group_names(read, np.where(tree.top_of >= 0, groups[tree.top_of], -1))
+        categories = [categories[group] for group in groups.tolist()]
+    category_of = {tree.nodes[place].key: category for place, category in zip(tops, categories, strict=True)}
+    listed = [node.keywords for node in tree.nodes]
+    telling = _telling(read, listed, [tree.members(place) for place in range(len(tree.nodes))])
+    taken: dict[str, set[str]] = {}
+    topics = []
+    for node, words in zip(tree.nodes, telling, strict=True):
+        category = category_of[node.key.split(".")[0]]
+        names = taken.setdefault(category, set())
+        name = keyword_name(words, names)
+        names.add(name)
+        keywords = node.keywords[: settings.topics.keywords]
+        topics.append(FoundTopic(node.key, name, category, "", keywords, node.parent))
+    return tuple(topics)
+
+
+def _group_names(read: EmbeddedQueries, group_of: NDArray[np.intp]) -> list[str]:
+    """Return names for groups of queries ``[Q]``, −1 for none, from distinctive words."""
+    keywords = group_keywords(read.words, group_of, _NAME_CANDIDATES, damp_frequent=True)
+    rows = [np.flatnonzero(group_of == group) for group in range(len(keywords))]
+    names: list[str] = []
+    for words in _telling(read, keywords, rows):
+        names.append(keyword_name(words, names))
+    return names
+
+
+def _telling(
+    read: EmbeddedQueries, words: Sequence[Sequence[str]], rows: Sequence[NDArray[np.intp]]
+) -> list[list[str]]:
+    """Return the words of each group of queries, those first that are nearest to what its queries mean.
+
+    Args:
+        read: The queries as the bundled encoder reads them.
+        words: Of each group.
+        rows: The queries of each group.
+    """
+    distinct = sorted({word for listed in words for word in listed})
+    vectors = dict(zip(distinct, embed_texts(distinct), strict=True))
+    return [
+        most_distinctive(listed, vectors, read.vectors[group].mean(axis=0))
+        for listed, group in zip(words, rows, strict=True)
+    ]
+
+
+def _figures(
+    tree: Tree, topics: Sequence[FoundTopic], words: Sequence[str], stable: Stability | None
+) -> dict[str, Any]:
+    by_topic = coherence(words, [topic.keywords for topic in topics])
+    tops = [score for node, score in zip(tree.nodes, by_topic, strict=True) if node.parent is None]
+    counts = np.bincount(tree.step_of, minlength=len(_STEP_NAMES))
+    n_queries = len(tree.step_of)
+    figures: dict[str, Any] = {
+        "n_queries": n_queries,
+        "n_topics": len(tops),
+        "n_parts": len(tree.nodes) - len(tops),
+        "outlier_share_clustered": 1 - float(counts[AssignmentStep.CLUSTERED]) / n_queries,
+        "outlier_share": float(counts[AssignmentStep.LEFT]) / n_queries,
+        "steps": dict(zip(_STEP_NAMES, map(int, counts), strict=True)),
+        "coherence": float(np.mean(tops)),
+        "coherence_by_topic": {
+            node.key: round(score, 4) for node, score in zip(tree.nodes, by_topic, strict=True)
+        },
+    }
+    if stable is not None:
+        figures["stability"] = {
+            **asdict(stable),
+            "seeds": list(stable.seeds),
+            "n_topics": list(stable.n_topics),
+        }
+    return figures
+
+
+def _digest(tree: Tree) -> str:
+    nodes = json.dumps([(node.key, node.parent, node.keywords) for node in tree.nodes])
+    return hashlib.sha256(nodes.encode() + tree.node_of.astype("<i4").tobytes()).hexdigest()
+
+
+_MIN_PARTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A topic, or a part of one.
+
+    Attributes:
+        key: Its number among its siblings, after its parent's key.
+        parent: The key of the topic it is a part of.
+        keywords: By c-TF-IDF among all topics of its level, most telling first.
+    """
+
+    key: str
+    parent: str | None
+    keywords: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """Topics of Q queries.
+
+    Attributes:
+        nodes: Topics before their parts, the largest first among siblings.
+        node_of: The finest topic of each query ``[Q]``, −1 for outliers.
+        step_of: The ``crm.data.topic_model.AssignmentStep`` that put the query there ``[Q]``.
+        top_of: The topmost topic of each query ``[Q]``, −1 for outliers.
+    """
+
+    nodes: tuple[Node, ...]
+    node_of: NDArray[np.int32]
+    step_of: NDArray[np.int8]
+    top_of: NDArray[np.int32]
+
+    def members(self, node: int) -> NDArray[np.intp]:
+        """Return the queries of a topic, those of its parts included."""
+        return _under(self.nodes[node].key, [other.key for other in self.nodes], self.node_of)
+
+
+def find_tree(
+    embedded: EmbeddedQueries,
+    parameters: TopicParameters,
+    parts: PartSettings,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    *,
+    damp_frequent: bool = True,
+) -> Tree | None:
+    """Find the topics of Q queries and the parts of large ones; None where no group means alike.
+
+    Args:
+        embedded: The queries.
+        parameters: How to find topics; parts are found in the same way.
+        parts: Which topics are looked into.
+        progress: Called with how many topics are looked into.
+        damp_frequent: Whether words that are frequent in all topics count less among the keywords.
+    """
+    found = find_topics(embedded.words, embedded.vectors, parameters, any_script=True)
+    if found is None:
+        return None
+    node_of, step_of = found.topic_of.copy(), found.step_of.copy()
+    words_of = partial(
+        group_keywords,
+        embedded.words,
+        count=parameters.keywords,
+        damp_frequent=damp_frequent,
+    )
+    nodes = [Node(str(number), None, keywords) for number, keywords in enumerate(words_of(node_of))]
+    level = list(range(len(nodes)))
+    above = max(parts.above, _MIN_PARTS * parameters.smallest_cluster - 1, min_texts(parameters))
+    for _ in range(parts.levels if parts.above else 0):
+        large = [node for node in level if np.sum(node_of == node) > above]
+        level = []
+        for done, node in enumerate(large):
+            progress(done, len(large))
+            rows = np.flatnonzero(node_of == node)
+            words = [embedded.words[row] for row in rows.tolist()]
+            inside = find_topics(words, embedded.vectors[rows], parameters, any_script=True)
+            n_parts = 0 if inside is None else len(inside.keywords)
+            if inside is None or n_parts < _MIN_PARTS:
+                continue
+            kept = inside.topic_of >= 0  # an outlier inside stays in the topic as a whole
+            node_of[rows[kept]] = inside.topic_of[kept] + len(nodes)
+            level += range(len(nodes), len(nodes) + n_parts)
+            key = nodes[node].key
+            nodes += [Node(f"{key}.{number}", key, ()) for number in range(n_parts)]
+        # Among its siblings alone, a part would be described by words that all topics have.
+        described = words_of(node_of)
+        for place in level:
+            nodes[place] = replace(nodes[place], keywords=described[place])
+    return Tree(tuple(nodes), node_of, step_of, found.topic_of)
+
+
+def nearest_categories(database: Database, vectors: Vectors, topic_of: NDArray[np.int32]) -> list[str]:
+    """Return the category of DailyBench that most queries of each topic are nearest to, or “Other”.
+
+    Args:
+        database: With DailyBench in it.
+        vectors: The queries' embeddings ``[Q, 384]`` by the bundled encoder, as DailyBench's are.
+        topic_of: Topic of each query ``[Q]``, −1 for outliers.
+
+    Raises:
+        PrecomputeError: DailyBench is not stored.
+    """
+    with database.session() as session:
+        reference = stored_reference(session)
+    if reference is None:
+        raise PrecomputeError(
+            'The categories are DailyBench\'s, which this database lacks: set how = "grouped" in the table '
+            "[categories] of the configuration file."
+        )
+    places = TopicAssigner.of(reference, embed_texts).nearest(vectors)
+    categories = []
+    for topic in range(int(topic_of.max()) + 1):
+        votes = [places[row][0] for row in np.flatnonzero(topic_of == topic).tolist()]
+        categories.append(max(dict.fromkeys(votes), key=votes.count))
+    return categories
+
+
+def grouped_topics(
+    embeddings: Vectors, topic_of: NDArray[np.int32], settings: CategorySettings
+) -> NDArray[np.intp]:
+    """Return the group of each topic ``[T]``: topics that mean most alike, joined by Ward's method.
+
+    There are as many groups as the settings say, but at most one for two topics.
+
+    Args:
+        embeddings: Of the queries ``[Q, d]``, of unit length.
+        topic_of: Topic of each query ``[Q]``, −1 for outliers.
+        settings: How many groups.
+    """
+    from sklearn.cluster import AgglomerativeClustering  # noqa: PLC0415
+
+    n_topics = int(topic_of.max()) + 1
+    means = np.stack([embeddings[topic_of == topic].mean(axis=0) for topic in range(n_topics)])
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    n_groups = min(settings.count, n_topics // 2)
+    if n_groups < 2:  # noqa: PLR2004
+        return np.zeros(n_topics, dtype=np.intp)
+    groups: NDArray[np.intp] = AgglomerativeClustering(n_groups, linkage="ward").fit_predict(means)
+    return groups
+
+
+_MIN_DISTANCE = 0.1
+"""UMAP's own default: on a map points should not lie on each other, as they may for density clustering."""
+
+
+def map_positions(embeddings: Vectors, parameters: TopicParameters) -> NDArray[np.float32]:
+    """Place Q queries in the plane by UMAP on cosine distance; returns ``[Q, 2]``, the middle at 0."""
+    from umap import UMAP  # noqa: PLC0415
+
+    model = UMAP(
+        n_neighbors=parameters.neighbours,
+        n_components=2,
+        min_dist=_MIN_DISTANCE,
+        metric="cosine",
+        random_state=parameters.seed,
+        n_jobs=1,
+    )
+    placed: NDArray[np.float32] = model.fit_transform(embeddings).astype(np.float32)
+    placed -= placed.mean(axis=0)
+    return placed

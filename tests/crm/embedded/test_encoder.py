@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from crm.embedded.encoder import DIMENSIONS, MAX_WINDOWS, WINDOW, sentence_encoder
+
+SENTENCES = [
+    "How do I boil an egg?",
+    "Put the egg into boiling water for seven minutes.",
+    "The stock market fell sharply today.",
+    "",
+    "簡潔に答えてください 🎉",
+]
+LONG = " ".join(f"Chapter {number} tells of the sea." for number in range(200))
+
+
+def test_embeddings_have_unit_length() -> None:
+    encoded = sentence_encoder().encode([*SENTENCES, LONG])
+
+    assert encoded.embedding.shape == encoded.state.shape == (6, DIMENSIONS)
+    np.testing.assert_allclose(np.linalg.norm(encoded.embedding, axis=1), 1, rtol=1e-5)
+    assert np.isfinite(encoded.state).all()
+
+
+def test_texts_on_the_same_matter_are_near() -> None:
+    egg, boiling, market, *_ = sentence_encoder().embed(SENTENCES)
+
+    assert egg @ boiling > 0.5
+    assert egg @ market < 0.2
+
+
+def test_bulk_hardly_differs_from_full_precision() -> None:
+    texts = [*SENTENCES, LONG]
+    full, bulk = (sentence_encoder().encode(texts, bulk=bulk) for bulk in (False, True))
+
+    assert ((full.embedding * bulk.embedding).sum(axis=1) > 0.999).all()
+
+
+def test_a_text_is_embedded_alike_alone_and_in_any_company() -> None:
+    texts = [*SENTENCES, LONG, *(f"filler {'word ' * number}" for number in range(12))]
+    together = sentence_encoder().encode(texts)
+    reversed_order = sentence_encoder().encode(texts[::-1])
+
+    np.testing.assert_allclose(together.embedding, reversed_order.embedding[::-1], atol=1e-5)
+    np.testing.assert_allclose(together.state, reversed_order.state[::-1], atol=1e-4)
+    for index in (0, 5):
+        np.testing.assert_allclose(
+            together.embedding[index], sentence_encoder().embed([texts[index]])[0], atol=1e-5
+        )
+
+
+def test_a_long_text_is_read_in_two_windows_and_no_further() -> None:
+    words = ["sea"] * (WINDOW - 2) * MAX_WINDOWS
+    one_window, two_windows, three_windows = sentence_encoder().embed(
+        [
+            " ".join(words[: WINDOW - 2]),
+            " ".join([*words[: WINDOW - 2], *["law"] * (WINDOW - 2)]),
+            " ".join([*words[: WINDOW - 2], *["law"] * (WINDOW - 2), *["egg"] * 500]),
+        ]
+    )
+
+    assert one_window @ two_windows < 0.99
+    np.testing.assert_allclose(two_windows, three_windows, atol=1e-5)
+
+
+def test_a_long_text_is_the_mean_of_its_windows_by_tokens() -> None:
+    first, second = " ".join(["sea"] * (WINDOW - 2)), "law and order"
+    encoded = sentence_encoder().encode([first, second, f"{first} {second}"])
+
+    tokens = np.array([WINDOW, 5])
+    np.testing.assert_allclose(encoded.state[2], tokens @ encoded.state[:2] / tokens.sum(), atol=1e-3)
+
+
+def test_no_texts_give_no_rows() -> None:
+    assert sentence_encoder().encode([]).embedding.shape == (0, DIMENSIONS)
+
+
+def test_progress_ends_with_all_texts() -> None:
+    told: list[tuple[int, int]] = []
+    sentence_encoder().encode([*SENTENCES] * 40, progress=lambda done, total: told.append((done, total)))
+
+    assert told[-1] == (200, 200)
+    assert told == sorted(told)
+
+
+def test_a_text_with_half_a_character_is_embedded_all_the_same() -> None:
+    broken, whole = sentence_encoder().embed(["boil \ud83d an egg", "boil an egg"])
+
+    assert broken @ whole == pytest.approx(1, abs=0.3)

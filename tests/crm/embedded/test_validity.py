@@ -1,0 +1,133 @@
+"""Wishes that the embedded judge cannot judge, and wishes at odds, are flagged; fair ones are not.
+
+The texts that a detector of criteria which cannot be judged is trained on."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+import crm.training
+from crm.criteria import CriteriaSet
+from crm.embedded.model import embedded_crm
+from crm.protocol import ChecksCriteria
+
+
+def warned_of(*wishes: str, avoid: tuple[str, ...] = ()) -> list[str]:
+    """Texts of the criteria warned of; “list” for a warning about the whole list."""
+    found = embedded_crm().warnings(CriteriaSet.of(wishes, avoid))
+    assert all(warning.reason.endswith(".") for warning in found)
+    return [warning.criterion.text if warning.criterion else "list" for warning in found]
+
+
+def test_the_embedded_judge_has_doubts() -> None:
+    assert isinstance(embedded_crm(), ChecksCriteria)
+    assert embedded_crm().warnings(CriteriaSet()) == ()
+
+
+@pytest.mark.parametrize(
+    "wish",
+    ["written before 1990", "in Finnish", "xqzt wvkj plmr", "auf Deutsch bitte", "printed on blue paper"],
+)
+def test_what_cannot_be_judged_is_flagged(wish: str) -> None:
+    assert warned_of(wish) == [wish]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "funny",
+        "concise and easy to read",
+        "warm, personal tone",
+        "step-by-step structure",
+        "explains the historical background",
+        "no bullet points",
+        "detailed analysis with examples",
+        "A creative and inspiring narrative tone",
+        "short answers, no fluff",
+    ],
+)
+def test_fair_wishes_are_not(wish: str) -> None:
+    assert warned_of(wish) == []
+
+
+def test_only_the_wish_in_question_is_flagged() -> None:
+    assert warned_of("concise", "written in Finnish") == ["written in Finnish"]
+
+
+def test_a_contradictory_list_is_flagged_as_a_whole() -> None:
+    assert warned_of("as short as possible", "very long and detailed") == ["list"]
+    assert warned_of("concise", avoid=("brevity",)) == ["list"]
+
+
+def test_wishes_that_go_together_are_not() -> None:
+    assert warned_of("concise", "straight to the point") == []
+    assert warned_of("concise", avoid=("rambling",)) == []
+
+
+FILE = Path(crm.training.__file__).with_name("scope.json")
+KINDS = {
+    "origin",
+    "language",
+    "truth",
+    "process",
+    "perception",
+    "identity",
+    "world",
+    "unrelated",
+    "gibberish",
+    "other_language_text",
+    "hidden",
+}
+
+
+@pytest.fixture(scope="module")
+def classes() -> Mapping[str, Sequence[str]]:
+    """Texts by class: each kind that cannot be judged, and “judgeable”."""
+    content = json.loads(FILE.read_text(encoding="utf-8"))
+    assert set(content) == {"unjudgeable", "judgeable"}
+    return {**content["unjudgeable"], "judgeable": content["judgeable"]}
+
+
+def as_typed(text: str) -> str:
+    """What remains of a text when case and spacing are no difference."""
+    return " ".join(text.casefold().split())
+
+
+def test_every_class_has_enough_texts(classes: Mapping[str, Sequence[str]]) -> None:
+    assert set(classes) == KINDS | {"judgeable"}
+    assert {name: len(texts) for name, texts in classes.items() if len(texts) < 45} == {}
+    assert len(classes["judgeable"]) >= 300
+
+
+def test_no_text_stands_twice_nor_in_two_classes(classes: Mapping[str, Sequence[str]]) -> None:
+    times = Counter(as_typed(text) for texts in classes.values() for text in texts)
+
+    assert [text for text, count in times.items() if count > 1] == []
+
+
+def test_texts_are_single_lines_that_a_person_could_type(classes: Mapping[str, Sequence[str]]) -> None:
+    texts = [text for texts in classes.values() for text in texts]
+
+    assert [text for text in texts if not isinstance(text, str) or not text.strip()] == []
+    assert [text for text in texts if text != text.strip() or "\n" in text or len(text) > 200] == []
+
+
+def test_gibberish_is_three_to_forty_characters_long(classes: Mapping[str, Sequence[str]]) -> None:
+    assert [text for text in classes["gibberish"] if not 3 <= len(text) <= 40] == []
+
+
+def test_fair_wishes_come_in_many_forms(classes: Mapping[str, Sequence[str]]) -> None:
+    """A detector that has seen only tidy phrases would flag one word, capitals, slang or an emoji."""
+    fair = classes["judgeable"]
+
+    assert sum(" " not in text for text in fair) >= 50
+    assert sum(len(text.split()) >= 15 for text in fair) >= 8
+    assert sum(text.isupper() for text in fair) >= 5
+    assert sum(text.istitle() and " " in text for text in fair) >= 5
+    assert sum(any(ord(character) >= 0x2600 for character in text) for text in fair) >= 5
+    assert (
+        sum(text.casefold().startswith(("no ", "not ", "never ", "don't ", "avoid ")) for text in fair) >= 15
+    )

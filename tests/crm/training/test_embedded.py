@@ -1,0 +1,243 @@
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from crm.criteria import CriteriaSet, Polarity
+from crm.data.pairs import Directions, both_directions
+from crm.embedded.encoder import DIMENSIONS
+from crm.embedded.model import EmbeddedCRM
+from crm.embedded.representation import Tone, representation
+from crm.embedded.style import style_sheet
+from crm.protocol import Pair, Question
+from crm.training.embedded import (
+    COMPONENTS,
+    NetworkOptions,
+    TrainingSet,
+    fit_members,
+    fit_representation,
+    training_set,
+)
+from crm.training.general import GeneralData, GeneralOptions, fit_general, leave_llms_out
+from crm.training.safeguards import fit_guard
+from crm.training.tones import ToneContrast, read_tone_contrasts, tone_pairs
+
+NAMES = style_sheet().names
+TINY = NetworkOptions(
+    members=2, epochs=12, batch_pairs=16, hidden=32, rank=16, dropout=0.1, weight_decay=0.01, seed=5
+)
+TWO_TONES = [
+    ToneContrast(
+        Tone("warmer", "colder"), (), (), (("My dear, how lovely!", "Good."), ("Sweet friend!", "Hello."))
+    ),
+    ToneContrast(
+        Tone("ruder", "politer"), (), (), (("Shut up.", "Please be quiet."), ("Give it.", "May I have it?"))
+    ),
+]
+SUBJECTS = ("soup", "bread", "roses", "trains", "taxes", "stars", "chess", "rain", "shoes", "maps")
+
+
+def synthetic_pairs(count: int) -> list[Directions]:
+    """A numbered and a plain telling of the same; who wants steps prefers the first."""
+    pairs = []
+    for number in range(count):
+        subject, times = SUBJECTS[number % len(SUBJECTS)], 2 + number // len(SUBJECTS)
+        steps = "\n".join(f"{step}. Look at the {subject}." for step in range(1, times + 1))
+        plain = " and then ".join([f"look at the {subject}"] * times) + "."
+        sides = (steps, plain) if number % 2 else (plain, steps)
+        wishes = [
+            CriteriaSet.of(["numbered steps"]),
+            CriteriaSet.of(["plain running text"], ["numbered steps"]),
+        ]
+        for_first, for_second = wishes if number % 2 else wishes[::-1]
+        pairs.append(both_directions(Pair("", *sides), (for_first, for_second), instruction=subject))
+    return pairs
+
+
+@pytest.fixture(scope="module")
+def tiny_set() -> TrainingSet:
+    return training_set(synthetic_pairs(60), representation())
+
+
+class TestTones:
+    def test_every_tone_has_what_its_pairs_draw_from(self) -> None:
+        for contrast in read_tone_contrasts():
+            assert len(set(contrast.wishes)) == len(contrast.wishes) >= 3
+            assert len(set(contrast.opposite)) == len(contrast.opposite) >= 2
+            assert all(toned != plain for toned, plain in contrast.pairs)
+            assert contrast.tone.more != contrast.tone.less
+
+    def test_the_bundled_representation_has_the_tones_of_the_file(self) -> None:
+        assert representation().tones == tuple(contrast.tone for contrast in read_tone_contrasts())
+
+    def test_the_seed_decides_the_pairs(self) -> None:
+        contrasts = read_tone_contrasts()
+
+        assert tone_pairs(contrasts, 1) == tone_pairs(contrasts, 1)
+        assert tone_pairs(contrasts, 1) != tone_pairs(contrasts, 2)
+
+    def test_every_passage_is_used_as_often_as_asked(self) -> None:
+        contrast = ToneContrast(Tone("more", "less"), ("a", "b", "c"), ("x", "y"), (("toned", "plain"),))
+        drawn = tone_pairs([contrast], 0, repeats=3)
+
+        assert len(drawn) == 3
+        for toned, plain in drawn:
+            assert toned.pair == plain.pair == Pair("", "toned", "plain")
+            assert {wish.text for wish in toned.criteria} == {"a", "b", "c"}
+            assert {wish.text for wish in plain.criteria} == {"x", "y"}
+            [for_toned], [for_plain] = toned.extra, plain.extra
+            assert for_toned.text in contrast.opposite
+            assert for_plain.text in contrast.wishes
+            assert {for_toned.polarity, for_plain.polarity} == {Polarity.AVOID}
+
+
+class TestTrainingSet:
+    def test_has_every_judged_criterion_with_its_side(self, tiny_set: TrainingSet) -> None:
+        assert tiny_set.difference.shape == (60, representation().size)
+        assert tiny_set.embedding.shape == (2, DIMENSIONS)
+        assert tiny_set.list_sign.tolist() == [1, -1] * 60
+        # A of the first pair is plain: so wish “plain running text” and “avoid numbered steps”.
+        assert tiny_set.pair[:4].tolist() == [0, 0, 0, 1]
+        assert tiny_set.sign[:3].tolist() == [1, -1, -1]
+        assert tiny_set.criterion[:3].tolist() == [0, 1, 1]
+        assert tiny_set.list_index[:4].tolist() == [0, 0, 1, 2]
+
+    def test_single_criteria_stand_in_no_list(self) -> None:
+        contrast = ToneContrast(Tone("more", "less"), ("a", "b", "c"), ("x", "y"), (("Ha!", "Well."),))
+        data = training_set(tone_pairs([contrast], 0, repeats=1), representation())
+
+        assert data.list_index.tolist() == [0, 0, 0, -1, 1, 1, -1]
+        assert data.sign.tolist() == [1, 1, 1, -1, -1, -1, 1]
+
+
+class TestFitting:
+    def test_it_learns_the_rule_and_applies_it_to_another_matter(self, tiny_set: TrainingSet) -> None:
+        told: list[int] = []
+        members = fit_members(tiny_set, representation(), TINY, lambda member, loss: told.append(member))
+        fitted = EmbeddedCRM(members, np.zeros(representation().size, np.float32), representation())
+        steps, plain = (
+            "1. Feed the cat.\n2. Brush the cat.\n3. Rest.",
+            "Feed the cat and brush it, then rest.",
+        )
+
+        def prob(criteria: CriteriaSet) -> float:
+            return fitted.judge([Question(criteria, Pair("", steps, plain))])[0].prob_a
+
+        assert told == [1, 2]
+        assert prob(CriteriaSet.of(["numbered steps"])) > 0.7
+        assert prob(CriteriaSet.of([], ["numbered steps"])) < 0.3
+        assert prob(CriteriaSet.of(["plain running text"])) < 0.3
+
+    def test_the_same_seed_gives_the_same_weights(self, tiny_set: TrainingSet) -> None:
+        one, same = (fit_members(tiny_set, representation(), TINY) for _ in range(2))
+
+        for first, second in zip(one, same, strict=True):
+            for field in fields(first):
+                np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
+        assert not np.array_equal(one[0].feature_weight, one[1].feature_weight)
+
+
+def test_the_default_direction_is_recovered() -> None:
+    generator = np.random.default_rng(0)
+    truth = generator.normal(size=20).astype(np.float32)
+    difference = generator.normal(size=(2000, 20)).astype(np.float32)
+    data = GeneralData(
+        ("a", "b"),
+        difference,
+        np.arange(2000) % 2,
+        expit(difference @ truth).astype(np.float32),
+        np.full(2, np.nan, dtype=np.float32),
+    )
+    fitted = fit_general(data)
+
+    assert fitted.dtype == np.float32
+    assert fitted @ truth / np.linalg.norm(fitted) / np.linalg.norm(truth) > 0.999
+    assert 0.8 < np.linalg.norm(fitted) / np.linalg.norm(truth) <= 1
+    stricter = fit_general(data, options=GeneralOptions(penalty=1))
+    assert np.linalg.norm(stricter) < np.linalg.norm(fitted) / 2
+
+
+def test_a_fitted_representation_has_axes_of_unit_spread() -> None:
+    generator = np.random.default_rng(0)
+    states = (generator.normal(size=(600, DIMENSIONS)) * generator.uniform(0.1, 2, DIMENSIONS) + 3).astype(
+        np.float32
+    )
+    counts = generator.poisson(3, size=(600, len(NAMES))).astype(np.float32)
+    related = generator.uniform(size=(600, 4)).astype(np.float32)
+    fitted = fit_representation(states, counts, related, TWO_TONES)
+
+    assert fitted.projection.shape == (DIMENSIONS, COMPONENTS + 2)
+    assert fitted.size == DIMENSIONS + COMPONENTS + 2 + len(NAMES) + 4
+    assert fitted.tones == tuple(contrast.tone for contrast in TWO_TONES)
+    wording = (states - fitted.state_mean) @ fitted.projection
+    np.testing.assert_allclose(wording.mean(axis=0), 0, atol=1e-3)
+    np.testing.assert_allclose(wording.std(axis=0), 1, atol=1e-2)
+    # The main axes are what the tones leave.
+    np.testing.assert_allclose(np.corrcoef(wording.T)[:-2, -2:], 0, atol=1e-2)
+    # A tone's own passages differ along its direction more than along the other's.
+    along = np.array([contrast.direction() @ fitted.projection[:, -2:] for contrast in TWO_TONES])
+    assert (np.diag(along) > 0).all()
+    assert (fitted.style_spread > 0).all()
+
+
+def test_a_style_feature_that_never_varies_does_not_divide_by_zero() -> None:
+    states = np.random.default_rng(0).normal(size=(600, DIMENSIONS)).astype(np.float32)
+    fitted = fit_representation(
+        states, np.zeros((600, len(NAMES)), np.float32), np.zeros((600, 4), np.float32), [TWO_TONES[0]]
+    )
+
+    assert (fitted.style_spread > 0).all()
+
+
+def llms_of_known_quality(n_llms: int = 24, per_llm: int = 40) -> GeneralData:
+    """LLMs whose responses differ in one hidden direction; only their win rates are known."""
+    generator = np.random.default_rng(0)
+    quality = np.linspace(-2, 2, n_llms)
+    llm = np.repeat(np.arange(n_llms), per_llm)
+    difference = generator.normal(size=(len(llm), 8)).astype(np.float32)
+    difference[:, 0] += quality[llm]
+    return GeneralData(
+        tuple(f"llm{number}" for number in range(n_llms)),
+        difference,
+        llm,
+        np.full(len(llm), np.nan, dtype=np.float32),
+        expit(quality).astype(np.float32),
+    )
+
+
+def test_win_rates_alone_teach_the_default_direction() -> None:
+    data = llms_of_known_quality()
+    fitted = fit_general(data)
+
+    assert fitted[0] > 1.5 * np.abs(fitted[1:]).max()
+    assert np.corrcoef(data.predicted(fitted), data.win_rate)[0, 1] > 0.98
+
+
+def test_an_llm_that_is_left_out_does_not_take_part() -> None:
+    data = llms_of_known_quality()
+    predicted = leave_llms_out(data, folds=6)
+    # What an LLM's own win rate says must not matter to its prediction.
+    [last] = [len(data.llms) - 1]
+    rates = data.win_rate.copy()
+    rates[last] = 0.01
+    again = leave_llms_out(replace(data, win_rate=rates), folds=6)
+
+    assert np.corrcoef(predicted, data.win_rate)[0, 1] > 0.95
+    assert again[last] == pytest.approx(predicted[last], abs=1e-3)
+
+
+def test_the_guard_holds_attacks_back_and_leaves_ordinary_answers_alone() -> None:
+    generator = np.random.default_rng(0)
+    ordinary = generator.normal(size=(2000, 8)).astype(np.float32)
+    attacks = generator.normal(size=(200, 8)).astype(np.float32)
+    attacks[:, 5] += 8.0
+    guard = fit_guard(attacks, ordinary, np.array([1, 2, 5]))
+    step = 10 / 127
+    stored = [np.rint(np.clip(part, -10, 10) / step).astype(np.int8) for part in (ordinary, attacks)]
+    of_ordinary, of_attacks = (guard.penalty(part, step) for part in stored)
+
+    assert (of_ordinary > 0).mean() < 0.03
+    assert (of_attacks > 1).mean() > 0.9
+    assert of_attacks.max() <= 30
+    assert set(np.flatnonzero(guard.hidden_weight.any(axis=1))) == {1, 2, 5}

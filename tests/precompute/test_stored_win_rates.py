@@ -1,0 +1,33 @@
+"""The win rates of a whole score matrix, over all queries and by category."""
+
+import numpy as np
+import pytest
+
+from leaderboard.service import Service
+from precompute.score import win_rate_records
+
+
+def test_every_llm_has_one_for_all_queries_and_one_a_category(service: Service) -> None:
+    benchmark = service.benchmark("dailybench")
+    prob = np.full((7, 522), 0.75, dtype=np.float32)
+    prob[1] = 0.25
+    prob[2, :261] = np.nan
+    records = {(item.llm, item.category): item for item in win_rate_records(benchmark, prob)}
+
+    assert len(records) == sum(
+        np.isfinite(prob[:, inside]).any(axis=1).sum()
+        for inside in (np.ones(522, bool), *(benchmark.category_index == c for c in range(12)))
+    )
+    winner, loser, partial = (records[llm, ""] for llm in benchmark.llms[:3])
+    assert (winner.hard, winner.ci_low, winner.ci_high) == (1, 1, 1)
+    assert (loser.hard, loser.n_queries) == (0, 522)
+    assert (winner.soft, loser.soft) == pytest.approx((0.75, 0.25))
+    assert partial.n_queries == 261
+    assert all(0 <= item.ci_low <= item.hard <= item.ci_high <= 1 for item in records.values())
+
+
+def test_an_llm_without_any_verdict_has_none(service: Service) -> None:
+    benchmark = service.benchmark("dailybench")
+    prob = np.full((7, 522), np.nan, dtype=np.float32)
+    prob[0] = 0.5
+    assert {item.llm for item in win_rate_records(benchmark, prob)} == {benchmark.llms[0]}
