@@ -50,7 +50,7 @@ def test_a_private_link_shows_the_same_in_a_second_browser(
 
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Delete for good").click()
-    expect(page.get_by_text("The profile is deleted")).to_be_visible()
+    expect(page.get_by_text("The profile is deleted. Your criteria stay")).to_be_visible()
     second.goto(link)
     expect(second.get_by_text("opens no profile")).to_be_visible()
     other.close()

@@ -32,13 +32,13 @@ def test_n_effective_counts_answered_queries_by_weight() -> None:
 
 
 def test_a_column_that_is_added_stands_in_json_and_on_the_page(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    own_service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = service.leaderboard(View("dailybench"))
+    before = own_service.leaderboard(View("dailybench"))
     plain = ranking_table(before, (), lambda llm: "", "red")
     for module in (ranking_module, export, tables):
         monkeypatch.setattr(module, "STATISTIC_COLUMNS", (*STATISTIC_COLUMNS, TIES))
-    shown = service.leaderboard(View("dailybench", soft=True))
+    shown = own_service.leaderboard(View("dailybench", soft=True))
 
     rows = json.loads(ranking_json(shown.ranking))
     html = ranking_table(shown, (), lambda llm: "", "red")
