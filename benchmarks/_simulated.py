@@ -21,6 +21,7 @@ from scipy.special import expit
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.data.taxonomy import criterion_clusters
+from crm.embedded.encoder import sentence_encoder
 from crm.embedded.model import EmbeddedCRM
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
@@ -128,6 +129,7 @@ def wordings(crm: EmbeddedCRM, *, held_out: bool) -> list[str]:
     ]
     order = np.random.default_rng(7).permutation(len(texts))
     half = order[: len(texts) // 2] if held_out else order[len(texts) // 2 :]
+    sentence_encoder().embed([texts[index] for index in half])  # together, for the warnings below
     return [texts[index] for index in half if not crm.warnings(CriteriaSet((Criterion(texts[index]),)))]
 
 

@@ -66,8 +66,9 @@ class StyleSheet:
 
     def count(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return raw counts ``[len(texts), S]``."""
-        counts = [[feature.count(text) for feature in self.features] for text in texts]
-        return np.array(counts, dtype=np.float32).reshape(len(texts), len(self.features))
+        counts = {text: [feature.count(text) for feature in self.features] for text in dict.fromkeys(texts)}
+        rows = [counts[text] for text in texts]
+        return np.array(rows, dtype=np.float32).reshape(len(texts), len(self.features))
 
     def transform(self, counts: NDArray[Any]) -> NDArray[np.float32]:
         """Return what the model reads of raw counts ``[..., S]``: log(1 + count), wording per 100 words."""
