@@ -211,15 +211,7 @@ def _importing() -> Iterator[Step]:
     yield Step("import/alpaca-eval.txt", ("precompute", *folder))
     yield Step("import/odd.txt", ("precompute", "import", "table", f"{WORK}/broken.csv", *_of("odd")))
     for slug in ("mine", "folder"):
-        argv = (
-            "leaderboard",
-            "rank",
-            *_of(slug),
-            "--criterion",
-            "concise",
-            "--format",
-            "csv",
-        )
+        argv = ("leaderboard", "rank", *_of(slug), "--criterion", "concise", "--format", "csv")
         yield Step(f"import/{slug}.csv", argv)
     yield Step("import/embed.txt", ("precompute", "embed", *_of("mine")))
 

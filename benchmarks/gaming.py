@@ -15,16 +15,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks._gaming import (
-    BENCHMARK,
-    CRITERIA_SETS,
-    Field,
-    Gain,
-    Standing,
-    entries,
-    gains,
-    standings,
-)
+from benchmarks._gaming import BENCHMARK, CRITERIA_SETS, Field, Gain, Standing, entries, gains, standings
 from benchmarks._report import Report
 from crm.cli_runner import run_cli
 from crm.errors import CRMError

@@ -129,12 +129,7 @@ class Request:
         """
         strata = self.benchmark.topic_index
         return estimate(
-            prob,
-            strata,
-            used=counted,
-            weights=self.weighting.weights,
-            soft=self.view.soft,
-            terms=self.terms,
+            prob, strata, used=counted, weights=self.weighting.weights, soft=self.view.soft, terms=self.terms
         )
 
     def leaderboard(

@@ -36,11 +36,7 @@ from pages._ui.session import SHOWN_ERRORS, come_through_app, current_view, plai
 from pages._ui.topic_choice import choose_topics
 
 _CHOICES, _QUESTIONS, _HISTORY = "choices", "questions", "history"
-_WAYS = {
-    _CHOICES: "Choose between answers",
-    _QUESTIONS: "Answer questions",
-    _HISTORY: "From my history",
-}
+_WAYS = {_CHOICES: "Choose between answers", _QUESTIONS: "Answer questions", _HISTORY: "From my history"}
 _WAY = "find_way"
 
 _SAMPLE = BUNDLED.parent / "history-sample.jsonl"

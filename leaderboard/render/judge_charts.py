@@ -69,12 +69,7 @@ def calibration_chart(reports: Sequence[JudgeReport], palette: Palette) -> go.Fi
     """Draw a reliability diagram: how often A is right where the judge gives A that probability."""
     figure = go.Figure()
     figure.add_scatter(
-        x=[0, 100],
-        y=[0, 100],
-        mode="lines",
-        line=muted_line(palette),
-        hoverinfo="skip",
-        showlegend=False,
+        x=[0, 100], y=[0, 100], mode="lines", line=muted_line(palette), hoverinfo="skip", showlegend=False
     )
     for place, report in enumerate(reports):
         total = max(1, sum(item.n for item in report.reliability))
@@ -114,13 +109,7 @@ def agreement_chart(compared: Agreement, palette: Palette) -> go.Figure:
     """
     n = max((max(item.first, item.second) for item in compared.llms), default=1)
     figure = go.Figure()
-    figure.add_scatter(
-        x=[0, n + 1],
-        y=[0, n + 1],
-        mode="lines",
-        line=muted_line(palette),
-        hoverinfo="skip",
-    )
+    figure.add_scatter(x=[0, n + 1], y=[0, n + 1], mode="lines", line=muted_line(palette), hoverinfo="skip")
     named = _named(compared.llms)
     figure.add_scatter(
         x=[item.first for item in compared.llms],

@@ -123,10 +123,7 @@ def _property_cells(report: JudgeReport) -> list[_Cell]:
         [_Cell(number(report.calibration_error))],
         [_Cell(percent(share)) for share in (position.mean_gap, position.flipped, position.first_place)],
         [bias],
-        [
-            _Cell(duration(report.speed.seconds_per_1000)),
-            _Cell(UNKNOWN if cost is None else f"{cost:,.2f}"),
-        ],
+        [_Cell(duration(report.speed.seconds_per_1000)), _Cell(UNKNOWN if cost is None else f"{cost:,.2f}")],
     )
     for group in groups:
         group[0].kind = "first"

@@ -186,9 +186,7 @@ class _Data:
 
 
 def fit_controlled(
-    outcomes: NDArray[np.floating],
-    terms: NDArray[np.floating],
-    weights: NDArray[np.floating] | None = None,
+    outcomes: NDArray[np.floating], terms: NDArray[np.floating], weights: NDArray[np.floating] | None = None
 ) -> ControlledFit:
     """Fit the regression by Newton's method with halved steps; the objective is convex.
 

@@ -242,12 +242,7 @@ _ORDER = (
     "queries dropped",
     "queries restored",
 )
-_ONE = {
-    "topics": "topic",
-    "summaries": "summary",
-    "keywords": "list of keywords",
-    "queries": "query",
-}
+_ONE = {"topics": "topic", "summaries": "summary", "keywords": "list of keywords", "queries": "query"}
 
 
 def _topics(before: TopicTree, after: TopicTree) -> Iterator[tuple[str, str]]:

@@ -142,9 +142,7 @@ def _change(index: int, weight_key: str, avoid_key: str) -> None:
         change_view()
         return
     criteria[index] = Criterion(
-        criteria[index].text,
-        Weight(weight),
-        Polarity.AVOID if st.session_state[avoid_key] else Polarity.WANT,
+        criteria[index].text, Weight(weight), Polarity.AVOID if st.session_state[avoid_key] else Polarity.WANT
     )
     _set(CriteriaSet(tuple(criteria)))
 

@@ -112,14 +112,7 @@ def _table(leaderboard: Leaderboard) -> None:
     wide = row.toggle(
         "Categories", value=bool(leaderboard.view.topics), help="One column per chosen category."
     )
-    st.html(
-        ranking_table(
-            leaderboard,
-            columns if wide else (),
-            _link_to_llm(leaderboard),
-            palette().accent,
-        )
-    )
+    st.html(ranking_table(leaderboard, columns if wide else (), _link_to_llm(leaderboard), palette().accent))
     _look_inside(leaderboard)
     st.caption("Score: percentage of queries on which the LLM beats the baseline, with its 95 % interval.")
 

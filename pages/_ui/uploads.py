@@ -114,11 +114,7 @@ def _row(upload: SessionData) -> None:
             query_params=as_parameters(_view_of(upload)),
         )
         row.button(
-            "Remove",
-            key=f"remove:{upload.key}",
-            icon=":material/delete:",
-            on_click=_remove,
-            args=(upload,),
+            "Remove", key=f"remove:{upload.key}", icon=":material/delete:", on_click=_remove, args=(upload,)
         )
         for notice in upload.notices:
             st.caption(plain(notice))
