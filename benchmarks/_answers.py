@@ -363,7 +363,6 @@ def _query_options(count: int, skip: int = 0) -> list[str]:
 
 
 def _dailybench() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return texts of the queries by id, and of the responses by LLM and id."""
     with zipfile.ZipFile(_DAILYBENCH) as bundle:
         llms = [llm["name"] for llm in json.loads(bundle.read("manifest.json"))["llms"]]
         queries = _texts(bundle.read("queries.jsonl"))

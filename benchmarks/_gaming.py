@@ -65,7 +65,6 @@ class Field:
     Attributes:
         queries: Q texts.
         topics: Topic of every query ``[Q]``.
-        responses: By LLM, one response a query ``[Q]``.
         baseline: The baseline's responses ``[Q]``.
     """
 
@@ -121,8 +120,6 @@ class Entry:
     """An attack as a contender.
 
     Attributes:
-        name: What it is called in the table.
-        attack: Writes its responses.
         pool: By topic of a query, the responses to other queries that it may draw from.
     """
 
@@ -144,8 +141,6 @@ class Standing:
     """How an attack stands under one criteria set.
 
     Attributes:
-        name: Of the attack's entry.
-        criteria: The criteria set.
         place: 1 is best; L + 1 is last.
         win_rate: Against the baseline, like that of every LLM.
     """
@@ -161,8 +156,6 @@ class Gain:
     """What a real answer gains by an addition, under one criteria set.
 
     Attributes:
-        name: Of the wrapper.
-        criteria: The criteria set.
         preferred: Share of answers that are preferred with the addition to themselves without.
         win_rate: Win rate over the baseline with the addition, less that without.
     """

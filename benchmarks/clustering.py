@@ -42,12 +42,7 @@ _POOL = "everyday"
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one run in a fresh database found.
-
-    Attributes:
-        seconds: Taken by each stage, in order.
-        found: The topics.
-    """
+    """The topics that one run in a fresh database found, and the seconds that each stage took, in order."""
 
     seconds: dict[str, float]
     found: TopicMapRecord
@@ -57,7 +52,6 @@ class Stopwatch:
     """Adds up the seconds between one stage's first sign and the next stage's."""
 
     def __init__(self, stage: str) -> None:
-        """Begin with this stage."""
         self.seconds = {stage: 0.0}
         self._stage, self._since = stage, perf_counter()
 

@@ -64,7 +64,6 @@ class Step:
     """One wait of a person.
 
     Attributes:
-        name: What the person did.
         database: Whether the server was started on a new or an existing database.
         seconds: Until the ranking was visible.
         memory: Resident memory of the server afterwards, in bytes.
@@ -85,11 +84,7 @@ class Server:
     log: Path
 
     def wait_until_up(self) -> None:
-        """Wait until the server answers.
-
-        Raises:
-            MeasurementError: It has ended, or does not answer in time.
-        """
+        """Wait until the server answers; a MeasurementError if it has ended or does not answer in time."""
         deadline = perf_counter() + START_TIMEOUT
         while perf_counter() < deadline and self.process.poll() is None:
             try:
@@ -140,11 +135,7 @@ def running_server(database: Path, log: Path) -> Iterator[Server]:
 
 @contextmanager
 def chromium(*options: str) -> Iterator[Browser]:
-    """Headless Chromium, as installed on this machine, with more options if any are given.
-
-    Raises:
-        MeasurementError: It is not installed or does not start.
-    """
+    """Headless Chromium as it is installed here; a MeasurementError if it is not or does not start."""
     executable = shutil.which("chromium") or shutil.which("google-chrome")
     if executable is None:
         raise MeasurementError("Chromium is missing: install it (Debian: apt-get install chromium).")

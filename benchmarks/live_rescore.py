@@ -78,7 +78,6 @@ class Measurement:
     """What one case took.
 
     Attributes:
-        timing: Medians over the repetitions.
         features: Bytes of the stored features.
         read: Seconds to read them once.
         peak: Peak resident memory of the process, in bytes.
@@ -105,7 +104,6 @@ class ResizedService(Service):
     """A service in which one benchmark has another size; the stored one is still looked up each time."""
 
     def __init__(self, database: Database, case: Case) -> None:
-        """Resize the case's benchmark once."""
         super().__init__(database)
         self._resized = resized(super().benchmark(case.slug), case)
         # The original arrays are no part of what serving the resized benchmark takes.

@@ -68,7 +68,6 @@ def measure(database: Database, slug: str, folder: Path) -> Measurement:
 
 
 def _stored_bytes(database: Database) -> int:
-    """Return bytes of the SQLite file and of what is not in it yet."""
     path = Path(str(database.engine.url.database))
     return sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists())
 

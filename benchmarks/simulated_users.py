@@ -154,7 +154,6 @@ def _learnt(field: HalvedBenchmark, posterior: PreferencePosterior, choices: Seq
 
 
 def _votes(field: HalvedBenchmark, choices: Sequence[Choice]) -> Floats:
-    """Strengths of the LLMs by the votes alone."""
     return strengths(choices, len(field.benchmark.llms) + 1)[:-1] if choices else field.default
 
 

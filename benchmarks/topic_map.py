@@ -47,7 +47,6 @@ class Weight:
     """What a map of so many queries costs.
 
     Attributes:
-        n_queries: Number of dots.
         build: Seconds to make the figure, on the server.
         figure: Bytes of the figure as JSON.
         sent: Bytes that the browser received over its web socket until the page was drawn.

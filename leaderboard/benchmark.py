@@ -47,11 +47,7 @@ class LoadedBenchmark:
 
     @cached_property
     def baseline(self) -> str:
-        """Name of the baseline.
-
-        Raises:
-            LeaderboardError: The benchmark names none.
-        """
+        """Name of the baseline; a LeaderboardError where the benchmark names none."""
         if self.record.baseline is None:
             raise LeaderboardError(
                 f"The benchmark {self.record.info.slug!r} has no baseline: import it again with --baseline."
@@ -60,11 +56,7 @@ class LoadedBenchmark:
 
     @cached_property
     def llms(self) -> tuple[str, ...]:
-        """Names of the contenders, the baseline not among them.
-
-        Raises:
-            LeaderboardError: There is no contender.
-        """
+        """Names of the contenders, without the baseline; a LeaderboardError where there are none."""
         names = tuple(llm.name for llm in self.record.llms if llm.name != self.baseline)
         if not names:
             raise LeaderboardError(
@@ -109,11 +101,7 @@ class LoadedBenchmark:
 
     @cached_property
     def query_embedding(self) -> NDArray[np.float32]:
-        """Unit sentence embeddings of the queries ``[Q, 384]``.
-
-        Raises:
-            LeaderboardError: None are stored.
-        """
+        """Unit sentence embeddings of the queries ``[Q, 384]``; a LeaderboardError if none are stored."""
         slug = self.record.info.slug
         with self.database.session() as session:
             stored = get_query_representation(session, find_benchmark(session, slug), QUERY_REPRESENTATION)
@@ -126,10 +114,7 @@ class LoadedBenchmark:
         return embedding
 
     def judgeable(self, representation: str | None) -> NDArray[np.bool_]:
-        """Return where a judge finds both responses ``[L, Q]``.
-
-        Args:
-            representation: The one that the judge reads; None if it reads texts.
+        """Return where a judge finds both responses ``[L, Q]``; no representation stands for texts.
 
         Raises:
             RepresentationMissingError: An LLM has nothing stored under that name.
@@ -176,11 +161,7 @@ class LoadedBenchmark:
             )
 
     def check_texts(self) -> None:
-        """Make sure that there is a pair of texts to judge.
-
-        Raises:
-            CRMError: There is none.
-        """
+        """Raise a CRMError unless there is a pair of texts to judge."""
         if not self.answered.any():
             self.pairs(self.llms[0])
 
@@ -256,11 +237,7 @@ _BOLD = ("bold",)
 
 
 def style_counts(benchmark: LoadedBenchmark) -> StyleCounts:
-    """Return what is counted in the responses; length is in words.
-
-    Raises:
-        LeaderboardError: Neither representations nor texts are stored.
-    """
+    """Return what is counted, length in words; a LeaderboardError without representations and texts."""
     try:
         stored = benchmark.representation(NAME)
     except RepresentationMissingError:
@@ -269,7 +246,6 @@ def style_counts(benchmark: LoadedBenchmark) -> StyleCounts:
 
 
 def _of_texts(benchmark: LoadedBenchmark) -> StyleCounts:
-    """Return the few features that are needed, counted now."""
     slug = benchmark.record.info.slug
     wanted = {*_LENGTH, *_LISTS, *_HEADINGS, *_BOLD}
     sheet = StyleSheet(tuple(feature for feature in style_sheet().features if feature.name in wanted))

@@ -168,7 +168,6 @@ def _rows(source: Path | str) -> list[list[str]]:
 
 
 def _as_rank(cell: str, row: int) -> float:
-    """Return the rank in a cell, or an error that names the row."""
     try:
         rank = float(cell)
     except ValueError:
@@ -179,13 +178,11 @@ def _as_rank(cell: str, row: int) -> float:
 
 
 def _without_control(ranking: Ranking, row: int) -> dict[str, float | None]:
-    """Return the win rate without the control of a row; nothing where there is no control."""
     removed = ranking.removed
     return {} if removed is None else {"plain_win_rate": _rounded_or_none(removed.plain_win_rate[row])}
 
 
 def _column(ranking: Ranking, category: str) -> int:
-    """Return where a category stands in ``category_win_rate``."""
     if category not in ranking.category_names:
         known = ", ".join(ranking.category_names) or "none"
         raise LeaderboardError(f"There is no category “{category}”: choose among {known}.")
@@ -216,12 +213,10 @@ def number_cell(value: float) -> str:
 
 
 def _rounded_or_none(value: float, decimals: int = DECIMALS) -> float | None:
-    """Return a rounded number; None where unknown."""
     return None if math.isnan(value) else round(float(value), decimals)
 
 
 def _rank_or_none(rank: int) -> int | None:
-    """Return a rank; None for an unranked LLM."""
     return None if rank == UNRANKED else int(rank)
 
 

@@ -21,10 +21,8 @@ class WithoutOne:
     """The top of the ranking without one criterion or one category.
 
     Attributes:
-        left_out: What was left out, as it is shown.
         is_criterion: Whether that is a criterion; else it is a category.
         before: The LLMs on top with everything, best first.
-        after: The LLMs on top without it.
     """
 
     left_out: str
@@ -65,10 +63,8 @@ class Robustness:
     """What is certain of a ranking.
 
     Attributes:
-        significance: Who can be told apart from whom.
         without_one: The top without each criterion and each category in turn. A judge that reads texts is not
             asked for criteria that nobody chose, so it has categories alone.
-        criteria_tried: Whether criteria were left out in turn.
     """
 
     significance: PairwiseSignificance
@@ -77,11 +73,7 @@ class Robustness:
 
 
 def assess_robustness(service: Service, view: View) -> Robustness | None:
-    """Return what is certain of the view's ranking; None while nothing is judged.
-
-    Raises:
-        LeaderboardError, CRMError, DatabaseError: As ``Service.leaderboard``.
-    """
+    """Return what is certain of a ranking, None if nothing is judged; raises as ``Service.leaderboard``."""
     scored = service.scored(view)
     if not scored.counted.any() or np.isnan(scored.prob[:, scored.counted]).all():
         return None
@@ -113,7 +105,6 @@ def _without_a_category(scored: Scored, top: tuple[str, ...]) -> Iterator[Withou
 
 
 def _top(scored: Scored, counted: Mask) -> tuple[str, ...]:
-    """Return the best few LLMs on the counted queries."""
     llms = scored.request.benchmark.llms
     found = scored.request.estimate(scored.prob, counted)
     best = [row for row in found.best_first(llms)[:TOP] if not np.isnan(found.win_rate[row])]

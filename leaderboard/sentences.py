@@ -43,9 +43,6 @@ def interpret(correlations: Correlations, *, queries: int | None = None) -> str:
     Args:
         correlations: of the person's ranking (predicted) with the default ranking (reference).
         queries: how many queries the person's ranking rests on, for a caution where they are few.
-
-    Returns:
-        An English sentence; equal arguments give equal sentences.
     """
     if correlations.n == 1:
         return "Only one LLM is ranked, so there is nothing to compare with the crowd's ranking."
@@ -58,7 +55,6 @@ def interpret(correlations: Correlations, *, queries: int | None = None) -> str:
 
 
 def _on_few_llms(correlations: Correlations) -> str:
-    """Say what can be said of two to four LLMs."""
     same = round(correlations.tau, _DECIMALS) == 1
     verdict = "Your ranking is the same as the crowd's" if same else "Your ranking differs from the crowd's"
     return f"{verdict}, but with only {correlations.n} LLMs that could well be chance."
@@ -80,7 +76,6 @@ def _relation(correlations: Correlations) -> str:
 
 
 def _near_extreme(tau: float) -> str:
-    """Return words for a τ close to 1 or to −1."""
     if tau == 1:
         return "is the same as the crowd's"
     if tau == -1:
@@ -89,7 +84,6 @@ def _near_extreme(tau: float) -> str:
 
 
 def _in_between(tau: float) -> str:
-    """Return words for a τ that is neither chance nor extreme."""
     if tau >= LARGELY:
         return "largely agrees with the crowd's, with some LLMs changing places"
     if tau >= WEAK:
@@ -118,13 +112,7 @@ def control_in_brief(control: Control) -> str:
 
 
 def control_effect_sentences(ranking: Ranking, control: Control, titles: Mapping[str, str]) -> str:
-    """Say what was removed and how much it mattered; empty if nothing was or nobody is ranked.
-
-    Args:
-        ranking: under the control.
-        control: that it was made with.
-        titles: the name each LLM is shown by.
-    """
+    """Say what was removed and how much it mattered; empty if nothing was or nobody is ranked."""
     removed = ranking.removed
     ranked = ranking.rank != UNRANKED
     if removed is None or not ranked.any():
@@ -185,10 +173,7 @@ def weights_sentences(view: View, n_queries: int, n_effective: float, distant: S
     """Say what counts more than other things, and what that costs; empty where all queries count alike.
 
     Args:
-        view: What the person chose.
-        n_queries: How many queries count.
         n_effective: What they are worth, ``leaderboard.statistics.win_rate.effective_number``.
-        distant: Interests that no query fits.
     """
     sentences = []
     if view.topic_weights:

@@ -26,12 +26,9 @@ class View:
     """What is ranked, on which queries, for whom and by which judge.
 
     Attributes:
-        benchmark: Slug.
         topics: Names of categories or topics; none means all queries.
         criteria: The person's criteria; none means the default ranking ∅.
-        crm: Name of the judge.
         soft: Mean probabilities instead of shares of wins.
-        control: What is removed from the win rates.
         topic_weights: How much the queries of some categories or topics count; each name once.
         interests: What the person uses LLMs for, as ``read_interests`` cleans it: queries count by closeness.
     """
@@ -132,7 +129,6 @@ class TopicWeight:
     """How much every query of a category or topic counts, where the others count 1.
 
     Attributes:
-        name: Of a category or topic.
         weight: From 0, which leaves its queries out, to ``HEAVIEST``.
 
     Raises:
@@ -159,11 +155,7 @@ class TopicWeight:
 
     @classmethod
     def parse(cls, text: str) -> TopicWeight:
-        """Read ``NAME=WEIGHT``.
-
-        Raises:
-            LeaderboardError: It is not written so, or the weight is out of range.
-        """
+        """Read ``NAME=WEIGHT``; a LeaderboardError if it is not written so, or the weight is out of range."""
         name, _, number = text.rpartition("=")
         try:
             weight = float(number)
@@ -177,11 +169,7 @@ class TopicWeight:
 
 
 def read_topic_weights(texts: Iterable[str]) -> tuple[TopicWeight, ...]:
-    """Weights written as ``NAME=WEIGHT``; of a name that comes twice the last counts.
-
-    Raises:
-        LeaderboardError: One of them cannot be read.
-    """
+    """Weights written as ``NAME=WEIGHT``, of a name the last; a LeaderboardError if one cannot be read."""
     return tuple({item.name: item for item in map(TopicWeight.parse, texts)}.values())
 
 

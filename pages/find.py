@@ -71,7 +71,6 @@ def main() -> None:
 
 
 def _choose_way() -> str:
-    """Return how criteria are to be found; the address that a session comes by may say it."""
     if st.session_state.get(_WAY) not in _WAYS:
         asked = st.query_params.get("way")
         show(_WAY, asked if asked in _WAYS else _CHOICES)
@@ -161,7 +160,6 @@ def _learn_from_history() -> None:
 
 
 def _upload_history() -> tuple[HistoryChecklist, str] | None:
-    """Draw the form; what is learnt from a file takes its place."""
     place = st.empty()
     with place.container():
         st.markdown(

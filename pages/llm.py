@@ -190,7 +190,6 @@ def _ends(scores: list[TopicScore]) -> list[TopicScore]:
 
 
 def _one_line(text: str) -> str:
-    """Return the first words of a query as a button's label."""
     flat = " ".join(text.split())
     return plain(flat if len(flat) <= _LABEL_LENGTH else f"{flat[: _LABEL_LENGTH - 1]}…")
 

@@ -52,7 +52,6 @@ class CandidatePairs:
     """The pairs that may be shown to a person, of responses to the queries of a benchmark.
 
     Attributes:
-        margins: The benchmark's.
         allowed: Responses that may be shown ``[R, Q]``.
         ranked: Queries on which the person's ranking will rest ``[Q]``.
     """
@@ -73,10 +72,7 @@ class CandidatePairs:
 
     @cached_property
     def _sampled(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Margins over the baseline on some ranked queries ``[(R − 1) Q', K + 1]``, and where there are any.
-
-        Where an LLM or the baseline has no response they are zeros.
-        """
+        """Margins over the baseline on some ranked queries ``[(R − 1) Q', K + 1]``, and where there are any."""
         ranked = np.flatnonzero(self.ranked & self.margins.present[-1])
         if len(ranked) > _QUERIES:
             ranked = np.random.default_rng(0).choice(ranked, _QUERIES, replace=False)
@@ -96,7 +92,6 @@ class CandidatePairs:
         """Return the pairs of honest responses to selected queries, readable ones if there are enough.
 
         Args:
-            margins: The benchmark's.
             selected: Queries of the person's topics ``[Q]``.
             words: Length of each response in words ``[R, Q]``; by default none is too long.
             stored: Where there is a text to read ``[R, Q]``; by default wherever there is a response.
@@ -145,14 +140,9 @@ def random_pair(candidates: CandidatePairs, seen: frozenset[int], seed: int) -> 
 def next_pair(
     posterior: PreferencePosterior, candidates: CandidatePairs, seen: frozenset[int] = frozenset()
 ) -> ResponsePair:
-    """Return the pair with the largest gain among some thousand random ones.
+    """Return the pair with the largest gain among some thousand random ones, the same for the same choices.
 
-    It is always the same for the same choices.
-
-    Args:
-        posterior: What is known of the person.
-        candidates: What may be shown.
-        seen: Queries that have been shown; they come again only when there are no others.
+    Queries that were ``seen`` before come again only when there are no others.
     """
     random = np.random.default_rng([posterior.seed, len(posterior.observed), 2])
     few = posterior.sample(_FEW)

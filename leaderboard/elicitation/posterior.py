@@ -130,7 +130,6 @@ class PreferencePosterior:
     Attributes:
         draws: N draws.
         log_weight: Their log weights ``[N]``.
-        observed: What the person did.
         seed: Of all that is random; the same choices always give the same posterior.
     """
 

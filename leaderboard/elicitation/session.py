@@ -85,11 +85,7 @@ def candidate_pairs(service: Service, slug: str, topics: Sequence[str]) -> Candi
 
 
 def pair_texts(benchmark: LoadedBenchmark, pair: ResponsePair) -> PairTexts:
-    """Return the texts of a pair.
-
-    Raises:
-        LeaderboardError: One of them has been taken away meanwhile.
-    """
+    """Return the texts of a pair; a LeaderboardError where one has been taken away meanwhile."""
     asked = benchmark.query_texts[pair.query]
     first, second = (_response_text(benchmark, row, pair.query) for row in (pair.first, pair.second))
     if asked is None or first is None or second is None:
@@ -121,9 +117,6 @@ class ElicitationSession:
     """What a person chose and replied so far, and what follows from it; each step makes another session.
 
     Attributes:
-        candidates: What may be shown.
-        posterior: What is known of the person.
-        steps: What was chosen and replied, in order.
         undone: The pair of a choice that was undone, shown again; None for the most instructive one.
     """
 
@@ -168,15 +161,7 @@ class ElicitationSession:
         return self._after(Choice(self.pair, outcome))
 
     def replied(self, option: int, text: str = "") -> ElicitationSession:
-        """Return the session after one more reply.
-
-        Args:
-            option: Index of the option.
-            text: The option as the person read it; by default in its fixed wording.
-
-        Raises:
-            ValueError: The interview is over.
-        """
+        """Return the session after a reply, by default in fixed words; a ValueError without a question."""
         if self.question is None:
             raise ValueError("There is no question to reply to.")
         return self._after(InterviewReply(self.question, option, text or self.question.options[option]))

@@ -47,8 +47,6 @@ def accuracy_table(reports: Sequence[JudgeReport], palette: Palette, background:
     """Return the paper's Table 2: five sets for new topics, five for new criteria, and averages.
 
     Args:
-        reports: One row each.
-        palette: Colours behind what is better and what is worse than chance.
         background: CSS colour of the page, behind the names that stay in place when the table is moved.
     """
     rows: list[_Row] = [

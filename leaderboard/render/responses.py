@@ -27,11 +27,7 @@ _SIX_LINES = 6
 
 
 def pair_html(responses: Sequence[tuple[str, str]]) -> str:
-    """Return responses side by side at the same height, one below the other on a phone.
-
-    Args:
-        responses: Title and text of each.
-    """
+    """Return responses, each a title and a text, side by side at the same height, on a phone one by one."""
     laid_out = [(title, Markup(markdown_html(text))) for title, text in responses]
     return render("responses", responses=laid_out)
 

@@ -55,8 +55,7 @@ def comparison_sentences(
 ) -> str:
     """Say of two LLMs by themselves who is ahead, whether that is chance, and what would settle it.
 
-    Raises:
-        LeaderboardError: if one of them is not ranked.
+    Raises as ``PairwiseSignificance.compare``.
     """
     if first == second:
         return "Choose two different LLMs."

@@ -28,7 +28,6 @@ class MapGroup:
     """The dots that are drawn in one colour.
 
     Attributes:
-        name: What they have in common.
         positions: Places among the queries ``[n]``.
         colour: Place of the category, None for queries without a topic.
         chosen: Whether they stand out.
@@ -43,8 +42,7 @@ class MapGroup:
 def query_map(atlas: Atlas, groups: Sequence[MapGroup], palette: Palette) -> go.Figure:
     """Draw every kept query as a dot, coloured by category; those of a chosen topic stand out.
 
-    Raises:
-        ValueError: The atlas has no map.
+    Raises a ValueError if the atlas has no map.
     """
     if atlas.xy is None:
         raise ValueError("This atlas has no map.")

@@ -71,11 +71,7 @@ class Scheduler:
     """The jobs of a process; may be used by any of its threads."""
 
     def __init__(self, judges_at_once: int | None = None) -> None:
-        """Let so many judges work at a time; by default as the environment says, else two.
-
-        Raises:
-            LeaderboardError: The environment's number is none.
-        """
+        """Let so many judges work at once, else as many as the environment says or a LeaderboardError."""
         self._most = judges_at_once or _judges_at_once()
         self._jobs: OrderedDict[Hashable, ScheduledTask] = OrderedDict()
         self._queue: list[ScheduledTask] = []
@@ -83,11 +79,7 @@ class Scheduler:
         self._changed = Condition()
 
     def job(self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet) -> ScheduledTask:
-        """Return the one job of this matrix; it does not work before it is watched.
-
-        Raises:
-            CRMError: There are no texts to be judged.
-        """
+        """Return the one job of this matrix, idle until somebody subscribes; a CRMError without texts."""
         key = (benchmark.identity, crm.name, crm.version, criteria.key)
         with self._changed:
             if key in self._jobs:
@@ -182,7 +174,6 @@ class Scheduler:
         return ahead
 
     def _taking_turns(self, job: ScheduledTask) -> int:
-        """Return how many jobs share the judge's time."""
         return sum(other.judge == job.judge for other in (*self._running, *self._queue))
 
     def _next_selected(self, job: ScheduledTask) -> Mask | None:

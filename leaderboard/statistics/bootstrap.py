@@ -82,8 +82,6 @@ def bootstrap_win_rates(
         outcomes: [L, Q], in [0, 1], NaN where missing.
         strata: [Q], the topic index of each query.
         weights: [Q], on any scale; a query of weight 0 counts as not selected.
-        resamples: B.
-        seed: not negative.
 
     Returns:
         [B, L], fractions to float32 precision; NaN where a resample draws no query the LLM has a response to.

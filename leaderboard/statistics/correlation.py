@@ -44,7 +44,6 @@ class Correlations:
         rbo: 0 to ``highest_rbo(n)``, since the sum ends after n LLMs.
         weighted_tau: −1 to 1, swaps near the top count more.
         spearman: Spearman's ρ, −1 to 1.
-        n: number of LLMs compared.
     """
 
     tau: float

@@ -80,8 +80,7 @@ class Estimate:
     def samples(self, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
         """[B, L], the win rates in each resample; NaN where one draws no query the LLM has a response to.
 
-        Raises:
-            LeaderboardError: if ``resamples`` or ``seed`` is out of range.
+        Raises as ``bootstrap_plan``.
         """
         if self.fit is None or self.terms is None:
             return bootstrap_win_rates(
@@ -230,8 +229,6 @@ def rank_llms(
         weights: [Q], how much each query counts, on any scale; a weight of 0 deselects the query.
         soft: rank by mean probability instead of the share of queries won.
         terms: [L, Q, P], what is controlled for, if anything is (``leaderboard.statistics.style_control``).
-        resamples: size of the bootstrap.
-        seed: of the bootstrap.
 
     Raises:
         LeaderboardError: if a name occurs twice; if arrays do not match or a category index has no name; if
@@ -285,14 +282,12 @@ def rank_changes(ranking: Ranking, reference: Ranking) -> NDArray[np.float64]:
 
 
 def _check_names(llms: Sequence[str]) -> None:
-    """Refuse an LLM that is listed twice."""
     twice = [llm for llm, times in Counter(llms).items() if times > 1]
     if twice:
         raise LeaderboardError(f"“{twice[0]}” is listed twice: name each LLM once.")
 
 
 def _check_shapes(prob: NDArray[np.floating], llms: int, queries: int, **per_query: NDArray[Any]) -> None:
-    """Refuse arrays that do not describe the same LLMs and queries."""
     if prob.shape != (llms, queries):
         raise LeaderboardError(
             f"The score matrix must be {llms} LLMs × {queries} queries, but it is {prob.shape}."
@@ -325,7 +320,6 @@ def _by_category(found: Estimate, categories: NDArray[np.integer], count: int) -
 
 
 def _removed(found: Estimate, order: NDArray[np.int64]) -> ControlEffect | None:
-    """Return what a control took out, in the order of the ranking."""
     if found.fit is None:
         return None
     plain = found.plain_win_rate

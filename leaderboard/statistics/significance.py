@@ -32,7 +32,6 @@ class PairComparison:
     Attributes:
         difference: Win rate of the first less that of the second, a fraction.
         low: Lower end of its 95 % interval.
-        high: Upper end.
         ahead: Share of resamples in which the first is ahead, equal ones counted half.
         apart: Whether the difference is more than chance, by a paired t-test at 5 %.
         more_queries: How many more queries like these would separate them with a chance of 80 %; 0 if they
@@ -52,7 +51,6 @@ class PairwiseSignificance:
     """What is certain of the ranking of L LLMs, best first; those without a rank are left out.
 
     Attributes:
-        llms: L names.
         win_rate: [L], fractions.
         n_queries: [L], on how many queries each rests, or how many equal ones they are worth if weighted.
         samples: [B, L], win rates in each resample.
@@ -104,12 +102,7 @@ class PairwiseSignificance:
 
 
 def pairwise_significance(found: Estimate, llms: Sequence[str]) -> PairwiseSignificance:
-    """Return what is certain of a ranking.
-
-    Args:
-        found: the win rates of L LLMs.
-        llms: their names, in the same order.
-    """
+    """Return what is certain of a ranking, from the win rates of L LLMs and their names in the same order."""
     ranked = [row for row in found.best_first(llms).tolist() if not np.isnan(found.win_rate[row])]
     samples, win_rate = found.samples()[:, ranked], found.win_rate[ranked]
     n_queries = np.floor(found.columns["n_effective"][ranked]).astype(np.int64)
@@ -175,7 +168,7 @@ def groups(apart: NDArray[np.bool_]) -> NDArray[np.intp]:
     is not transitive.
 
     Args:
-        apart: [L, L], from ``told_apart``.
+        apart: [L, L], from ``distinguishable``.
 
     Returns:
         [L], numbers of the groups from 0.
@@ -235,7 +228,7 @@ def _share_of_first_places(samples: NDArray[np.floating]) -> NDArray[np.float64]
 
 
 def _more_queries(difference: float, error: float, n: int) -> int | None:
-    """Return how many queries beyond n separate a difference; see ``Certainty.compare``."""
+    """Return how many queries beyond n separate a difference; see ``PairwiseSignificance.compare``."""
     if abs(difference) <= _EQUAL or n < _MIN_QUERIES:
         return None
     if abs(difference) > t.ppf((1 + LEVEL) / 2, n - 1) * error:

@@ -36,11 +36,7 @@ class Control(StrEnum):
 
     @classmethod
     def named(cls, name: str) -> Control:
-        """Return the control of a link or a command line.
-
-        Raises:
-            LeaderboardError: There is none of this name.
-        """
+        """Return the control of a link or a command line; a LeaderboardError if none has this name."""
         try:
             return cls(name)
         except ValueError:
@@ -86,8 +82,6 @@ class StyleCounts:
     Attributes:
         length: Words or characters.
         lists: List items, numbered or not.
-        headings: Headings.
-        bold: Bold passages.
         present: Whether there is a response.
     """
 
@@ -244,8 +238,6 @@ def bootstrap_controlled(
         terms: [L, Q, P].
         strata: [Q], the topic index of each query.
         weights: [Q], all positive, on any scale.
-        resamples: B.
-        seed: not negative.
 
     Returns:
         [B, L], fractions; NaN where a resample draws no query the LLM has a response to.
@@ -331,7 +323,6 @@ def _residual_and_spread(data: _Data, strength: _Array, effects: _Array) -> tupl
 
 
 def _newton_step(data: _Data, strength: _Array, effects: _Array) -> tuple[_Array, _Array]:
-    """Return the step of θ [L] and φ [P]."""
     residual, spread = _residual_and_spread(data, strength, effects)
     spread_terms = spread[..., np.newaxis] * data.terms
     return _solve(
@@ -346,18 +337,7 @@ def _newton_step(data: _Data, strength: _Array, effects: _Array) -> tuple[_Array
 def _solve(
     gradient: _Array, curvature: _Array, cross: _Array, effect_gradient: _Array, effect_curvature: _Array
 ) -> tuple[_Array, _Array]:
-    """Solve the Newton equations, whose Hessian is an arrow: diagonal in θ, dense only in φ.
-
-    Args:
-        gradient: [..., L], of θ.
-        curvature: [..., L], the diagonal without its ridge.
-        cross: [..., L, P], between θ and φ.
-        effect_gradient: [..., P], of φ.
-        effect_curvature: [..., P, P], without its ridge.
-
-    Returns:
-        Steps [..., L] and [..., P].
-    """
+    """Solve the Newton equations, whose Hessian is an arrow: diagonal in θ [..., L], dense in φ [..., P]."""
     diagonal = curvature + _RIDGE
     share = cross / diagonal[..., np.newaxis]
     ridge = _RIDGE * np.eye(cross.shape[-1])

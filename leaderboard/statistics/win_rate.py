@@ -74,14 +74,7 @@ def win_rates(
 
 
 def checked_weights(weights: NDArray[np.floating] | None, queries: int) -> NDArray[np.float64]:
-    """Weights scaled so that the largest is 1; ones where none are given.
-
-    Args:
-        weights: [Q], on any scale, or None.
-        queries: Q.
-
-    Returns:
-        [Q], in [0, 1].
+    """Weights [Q] scaled so that the largest is 1; ones where none are given.
 
     Raises:
         LeaderboardError: if there is not one weight a query; if a weight is negative or not finite, or if
@@ -144,11 +137,7 @@ def interest_weights(
 def effective_number(weights: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return how many queries of equal weight are worth as much, (Σ w)² / Σ w² (Kish 1965, section 11.7).
 
-    Args:
-        weights: ``[..., Q]``, not negative.
-
-    Returns:
-        ``[...]``, from 1 to the number of positive weights; 0 where there is none.
+    Of weights ``[..., Q]``, none negative, from 1 to the number of positive ones; 0 where there is none.
     """
     values = np.asarray(weights, dtype=np.float64)
     largest = values.max(axis=-1, keepdims=True, initial=0.0)

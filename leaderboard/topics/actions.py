@@ -126,11 +126,7 @@ def action_to_json(action: Action) -> dict[str, Any]:
 
 
 def action_from_json(written: Mapping[str, Any]) -> Action:
-    """Return the action that was written.
-
-    Raises:
-        LeaderboardError: It is none, as one of a newer version of this program may be.
-    """
+    """Return the action that was written; a LeaderboardError if it is none, as a newer program's may be."""
     try:
         return _ACTIONS.validate_python(written)
     except ValidationError as error:
@@ -161,12 +157,9 @@ def apply(tree: TopicTree, action: Action) -> TopicTree:
 
 
 def make(tree: TopicTree, action: Action) -> TopicTree:
-    """Return the tree after an action that was found possible before.
+    """Return the tree after an action found possible before; a LeaderboardError if it names what is gone.
 
     Names are not looked at: an LLM may have named the found topics since.
-
-    Raises:
-        LeaderboardError: It names what is not there.
     """
     return _APPLY[type(action)](tree, action)
 
@@ -209,11 +202,7 @@ def check_topics(tree: TopicTree, topics: Sequence[Topic]) -> None:
 
 
 def check_name(name: str, what: str) -> None:
-    """Return if this can be a name.
-
-    Raises:
-        LeaderboardError: It is blank, too long, in several lines, or has white space around it.
-    """
+    """Raise a LeaderboardError at a name that is blank, too long, of several lines, or has spaces around."""
     if not name.strip():
         raise LeaderboardError(f"{what} must not be blank.")
     if len(name) > MAX_NAME:
@@ -329,7 +318,6 @@ def _with_dropped(tree: TopicTree, dropped: frozenset[str]) -> TopicTree:
 
 
 def _placed(tree: TopicTree, places: Mapping[str, str]) -> TopicTree:
-    """Return the tree with queries in other topics."""
     return replace(
         tree,
         topic_of=tuple(

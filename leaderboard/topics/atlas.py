@@ -25,10 +25,8 @@ class Atlas:
 
     Attributes:
         identity: Tells what is drawn from anything else.
-        tree: The topics.
         texts: Texts of the queries by id; those that are not stored are left out.
         xy: Places of the queries on a map ``[Q, 2]``; None where there is none.
-        projection: How the map was made, in one sentence.
     """
 
     identity: str
@@ -50,11 +48,7 @@ def atlas_of_pool(topics: CuratedTopics) -> Atlas:
 
 
 def atlas_of_benchmark(database: Database, slug: str) -> Atlas:
-    """Return a benchmark's own categories and topics, with its queries on the main axes of their embeddings.
-
-    Raises:
-        NotFoundError: There is no such benchmark.
-    """
+    """Return a benchmark's topics, its queries on the main axes of their embeddings; or a NotFoundError."""
     with database.session() as session:
         benchmark = benchmarks.find_benchmark(session, slug)
         record = benchmarks.get_benchmark(session, benchmark)

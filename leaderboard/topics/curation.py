@@ -51,8 +51,7 @@ class Edit:
 def replay(found: TopicTree, log: Iterable[CurationRecord]) -> TopicTree:
     """Return the curated tree: every change of the log that is not undone, made to the found topics in order.
 
-    Raises:
-        LeaderboardError: A stored change cannot be read or made.
+    Raises as ``action_from_json`` and ``make``.
     """
     tree = found
     for record in log:
@@ -64,8 +63,7 @@ def replay(found: TopicTree, log: Iterable[CurationRecord]) -> TopicTree:
 def history(found: TopicTree, log: Sequence[CurationRecord]) -> tuple[Edit, ...]:
     """Return the log in words, oldest first, undone changes included.
 
-    Raises:
-        LeaderboardError: A stored change cannot be read or made.
+    Raises as ``replay``.
     """
     tree, edits = found, []
     for record in log:
@@ -134,13 +132,10 @@ class CuratedTopics:
     """The topics of a pool as people have left them.
 
     Attributes:
-        pool: The pool.
         queries: Its queries, in position order. Those that were added after the topics were found come last
             and are in no tree.
         record: The topics as they were found, with the figures that judge them.
-        found: The same as a tree.
         tree: The tree after curation.
-        log: Every change, the undone ones included.
     """
 
     pool: PoolRecord
@@ -197,7 +192,6 @@ class Curation:
     """The topics of one database's pools; may be shared between threads."""
 
     def __init__(self, database: Database) -> None:
-        """Serve an open database."""
         self.database = database
         self._stored: SharedCache[_Stored] = SharedCache(_KEPT)
         self._curated: SharedCache[CuratedTopics] = SharedCache(_KEPT)
@@ -218,16 +212,10 @@ class Curation:
             return self._read(session, slug)
 
     def edit(self, slug: str, action: Action, reason: str, seen: str | None = None) -> CuratedTopics:
-        """Make a change, with time and reason in the log.
+        """Make a change, with time and reason in the log, and return the topics after it.
 
         Args:
-            slug: The pool.
-            action: What to do.
-            reason: Why, for whoever reads the log.
             seen: The version that the person looked at; None where nobody looked.
-
-        Returns:
-            the topics after it.
 
         Raises:
             LeaderboardError: They are no longer those of ``seen``; the change is impossible or has no
@@ -260,21 +248,13 @@ class Curation:
         return self.read(slug)
 
     def split(self, topics: CuratedTopics, key: str, n_parts: int) -> Split:
-        """Return a proposal to split a topic by the meaning of its queries; nothing is changed.
-
-        Raises:
-            LeaderboardError: There is no such topic; it cannot be split into that many parts.
-        """
+        """Return a proposal to split a topic by its queries' meaning; raises as ``propose_split``."""
         members = topics.tree.queries_of([topics.tree[key].key], dropped=True)
         points = dict(zip(members, self.points(topics, members), strict=True))
         return propose_split(topics.tree, key, n_parts, topics.texts, points)
 
     def examples(self, topics: CuratedTopics, key: str, count: int) -> list[str]:
-        """Ids of the kept queries of a topic and its parts that are nearest its centre, nearest first.
-
-        Raises:
-            LeaderboardError: There is no such topic.
-        """
+        """Ids of a topic's kept queries, nearest its centre first; a LeaderboardError for no such topic."""
         members = topics.tree.queries_of(topics.tree.family(topics.tree[key].key))
         if not members:
             return []
@@ -307,19 +287,11 @@ class Curation:
         return write_topics(topics.tree, pool=topics.pool.slug, digest=topics.record.digest, texts=texts)
 
     def import_of(self, topics: CuratedTopics, content: bytes, file: str) -> Import | None:
-        """Return the change that a file of topics asks for, None if it asks for none; nothing is changed.
-
-        Raises:
-            UploadError: The file is none of these topics.
-        """
+        """Return the change that a file of topics asks for, None for none; raises as ``read_topics``."""
         return read_topics(content, file, topics.tree, topics.record.digest)
 
     def delete(self, slug: str) -> None:
-        """Delete a pool with its topics and their curation; benchmarks sampled from it stay.
-
-        Raises:
-            NotFoundError: There is no such pool.
-        """
+        """Delete a pool, or raise a NotFoundError; benchmarks sampled from it stay."""
         with exclusive(self.database.engine, _PATIENCE), self.database.session() as session:
             pools.delete_pool(session, pools.find_pool(session, slug))
 

@@ -27,9 +27,6 @@ def propose_split(
     """Return a topic's own queries divided among ``n_parts`` parts, named by the words that tell them apart.
 
     Args:
-        tree: The topics.
-        key: The topic to split.
-        n_parts: How many parts, 2 to ``MOST_PARTS``.
         texts: Texts of its queries by id.
         points: Where they lie: embeddings ``[d]``, or places on the map.
 
@@ -84,7 +81,6 @@ def k_means(points: NDArray[np.float32], n_clusters: int) -> NDArray[np.intp]:
 
 
 def _new_keys(tree: TopicTree, key: str, count: int) -> Sequence[str]:
-    """Return the next numbers under the key that no topic has."""
     used = [topic.key for topic in tree.topics if topic.key.startswith(f"{key}.")]
     numbers = [int(number) for used_key in used if (number := used_key[len(key) + 1 :]).isdecimal()]
     start = max(numbers, default=0) + 1
@@ -115,7 +111,6 @@ def distinctive_words(groups: Sequence[str], count: int = _WORDS) -> list[tuple[
 
     Args:
         groups: The texts of each group, joined.
-        count: At most so many words of a group.
     """
     # Half a second that only those who split a topic wait for.
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415

@@ -45,7 +45,6 @@ class TopicTree:
         """Return the topics as they were found, before curation.
 
         Args:
-            record: The topics.
             query_ids: Queries of the pool in position order. Those that were added after the topics were
                 found have no place in the tree.
         """
@@ -54,11 +53,7 @@ class TopicTree:
         return cls(in_order(record.topics), tuple(query_ids[: len(places)]), places)
 
     def __getitem__(self, key: str) -> Topic:
-        """The topic of a key.
-
-        Raises:
-            LeaderboardError: No topic has this key.
-        """
+        """The topic of a key; a LeaderboardError if no topic has it."""
         try:
             return self._by_key[key]
         except KeyError:

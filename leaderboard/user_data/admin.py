@@ -162,7 +162,6 @@ class AdminGate:
         Args:
             session: Tells the person's browser session from others. The page remembers whom it admitted, in
                 the session's own state, and does not ask again.
-            attempt: What the person typed.
 
         Raises:
             AdminError: There is no token; the attempt is not the token; or there were too many failures just
@@ -211,18 +210,12 @@ _COMPLAINT = "error: "
 def import_table(
     database: Database, content: bytes, file: str, slug: str, *, baseline: str = "", title: str = ""
 ) -> str:
-    """Import a table of responses as a benchmark, ready to rank; see docs/importing.md.
+    """Import a table of responses as a benchmark, ready to rank; say so in a sentence (docs/importing.md).
 
     Args:
-        database: Where to.
-        content: The file.
         file: Its name, whose ending says what it is.
-        slug: The benchmark, new or stored.
         baseline: The LLM the others are compared to; the first of the file if none is named.
         title: A title for it; the slug if none is given.
-
-    Returns:
-        what was imported, in one sentence.
 
     Raises:
         LeaderboardError: The file or a name is refused; nothing is stored then.
@@ -262,17 +255,11 @@ def import_table(
 def import_material(
     database: Database, material: SessionData, benchmark: LoadedBenchmark, slug: str = "", *, title: str = ""
 ) -> str:
-    """Import a session's upload, so that everybody has it.
+    """Import a session's upload, so that everybody has it, and say so in a sentence.
 
     Args:
-        database: Where to.
-        material: The upload.
         benchmark: The benchmark that it is part of, for what the upload does not say of its queries.
         slug: Of the new benchmark, where the upload makes one.
-        title: Of the new benchmark.
-
-    Returns:
-        what was imported, in one sentence.
 
     Raises:
         LeaderboardError: A name is refused, or the text of a query is neither stored nor in the upload.

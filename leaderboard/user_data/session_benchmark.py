@@ -77,12 +77,7 @@ class OwnBenchmark(LoadedBenchmark):
 
 @dataclass(frozen=True, eq=False)
 class AddedLLMs(LoadedBenchmark):
-    """A person's LLMs alone, against the baseline of a stored benchmark.
-
-    Attributes:
-        stored: The benchmark as it is stored.
-        responses: The material of each of the LLMs, by name.
-    """
+    """A person's LLMs alone, with the upload of each, against the baseline of a stored benchmark."""
 
     stored: LoadedBenchmark
     responses: Mapping[str, SessionData]
@@ -101,12 +96,7 @@ class AddedLLMs(LoadedBenchmark):
 
 @dataclass(frozen=True, eq=False)
 class OverlaidBenchmark(LoadedBenchmark):
-    """A stored benchmark with a person's LLMs after its own.
-
-    Attributes:
-        stored: The benchmark as it is stored.
-        added: The person's LLMs.
-    """
+    """A stored benchmark with a person's LLMs after its own."""
 
     stored: LoadedBenchmark
     added: AddedLLMs
@@ -168,11 +158,7 @@ class OverlaidBenchmark(LoadedBenchmark):
 
 
 def load_own_benchmark(database: Database, material: SessionData) -> OwnBenchmark:
-    """Return the benchmark of a benchmark that an upload made.
-
-    Raises:
-        ValueError: The upload adds to a stored one.
-    """
+    """Return the benchmark that an upload made; a ValueError if the upload adds to a stored one."""
     if material.made is None:
         raise ValueError("The upload makes no benchmark.")
     return OwnBenchmark(database, material.made, material)
@@ -246,8 +232,7 @@ class SessionService(Service):
     ) -> Leaderboard:
         """Rank the LLMs for a view, the session's among them; see ``Service.leaderboard``.
 
-        Raises:
-            LeaderboardError: The judge reads texts, and the benchmark is the session's.
+        Also raises a LeaderboardError if the judge reads texts, and the benchmark is the session's.
         """
         leaderboard = super().leaderboard(view, subscriber=subscriber, patience=patience)
         return replace(leaderboard, notes=(*leaderboard.notes, *self._notes(view)))

@@ -109,7 +109,6 @@ def _live(first: View, second: View) -> None:
 
 
 def _both(first: View, second: View, patience: float) -> tuple[Leaderboard, Leaderboard]:
-    """Return both judges' leaderboards so far."""
     return _leaderboard(first, "first", patience), _leaderboard(second, "second", patience)
 
 
@@ -122,7 +121,6 @@ def _leaderboard(view: View, place: str, patience: float) -> Leaderboard:
 
 
 def _subscriber(place: str) -> str:
-    """Return the name by which this section subscribes to a judge: one for either."""
     return f"{subscriber()}:{place}"
 
 
@@ -188,7 +186,6 @@ def correlation_figures(correlations: Correlations) -> list[tuple[str, str, str]
 
 
 def _differences(compared: Agreement) -> None:
-    """Draw the LLMs that change places most."""
     moved = sorted((item for item in compared.llms if item.change), key=lambda item: -abs(item.change))
     if not moved:
         st.markdown("No LLM changes places.")

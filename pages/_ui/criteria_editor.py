@@ -55,7 +55,6 @@ def edit_criteria(criteria: CriteriaSet) -> None:
 
 
 def _popular(place: DeltaGenerator, *, as_links: bool) -> None:
-    """Draw buttons for the first popular sets, and a list of all."""
     popular = popular_criteria()
     for item in popular[:_EXAMPLES_SHOWN]:
         place.button(

@@ -54,9 +54,7 @@ class Desk:
     """What a person who changes topics has before them.
 
     Attributes:
-        topics: The topics as they are now.
         seen: The version that the person looked at when they sent what is handled in this run.
-        chosen: The topic they look inside, if any.
     """
 
     topics: CuratedTopics
@@ -234,7 +232,6 @@ def _reviewed_file(desk: Desk) -> None:
 
 
 def _take_over(desk: Desk, name: str, content: bytes) -> None:
-    """Draw what the file would change, and a form to have it so."""
     with errors_shown():
         action = curation().import_of(desk.topics, content, name)
         if action is None:
@@ -250,7 +247,6 @@ def _take_over(desk: Desk, name: str, content: bytes) -> None:
 
 
 def _download(topics: CuratedTopics) -> None:
-    """Offer the tree as YAML to everybody."""
     row = st.container(horizontal=True, vertical_alignment="center")
     with_texts = row.toggle("With texts", key="topics_with_texts", help="Also the texts of the queries.")
     offer_file(

@@ -35,8 +35,7 @@ def current_elicitation(slug: str, topics: tuple[str, ...]) -> ElicitationSessio
 
     So does a benchmark that changed meanwhile, as when the session added an LLM to it.
 
-    Raises:
-        LeaderboardError, CRMError, DatabaseError: There is nothing to choose from.
+    Raises as ``candidate_pairs``.
     """
     key = (slug, service().benchmark(slug).identity)
     if st.session_state.get("find_benchmark") != key:
@@ -64,7 +63,6 @@ def at_checklist() -> bool:
 
 
 def _stop() -> None:
-    """Show the checklist."""
     st.session_state.find_step = "checklist"
 
 
@@ -74,19 +72,12 @@ def go_on() -> None:
 
 
 def _start_again() -> None:
-    """Forget all choices and answers."""
     for name in ("elicitation", "find_benchmark", "find_topics", "find_step"):
         st.session_state.pop(name, None)
 
 
 def show_checklist(elicitation: ElicitationSession, *next_steps: NextStep, why: str = "") -> None:
-    """Draw the checklist that the choices and answers lead to.
-
-    Args:
-        elicitation: What was chosen and answered.
-        next_steps: How to go on learning.
-        why: Why it is shown now, in a sentence.
-    """
+    """Draw the checklist that the choices and answers lead to; ``why`` says why it is shown now."""
     learnt_from = learnt_from_sentence(len(elicitation.choices), len(elicitation.replies))
     edit_checklist(
         session_checklist(elicitation, criterion_library()),
@@ -210,10 +201,6 @@ def interview(slug: str, topics: tuple[str, ...]) -> None:
     """Ask this session's next question; a click or a digit answers it, and the last leads to the checklist.
 
     Only this part of the page is run again for that.
-
-    Args:
-        slug: The benchmark whose LLMs are to be ranked.
-        topics: What the questions may be worded for.
     """
     if at_checklist():
         stay()

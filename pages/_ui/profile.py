@@ -177,7 +177,6 @@ class HeldProfile:
     """The profile that a session holds.
 
     Attributes:
-        profile: As it was opened, imported or saved last.
         token: What opens it; None where it is not saved.
         saved: As it is stored; None where it is not.
     """
@@ -199,12 +198,7 @@ def held_profile() -> HeldProfile | None:
 
 
 def hold(held: HeldProfile | None, *, show: bool = False) -> None:
-    """Hold a profile, or none.
-
-    Args:
-        held: The profile.
-        show: Whether the session's view becomes that of the profile.
-    """
+    """Hold a profile, or none; with ``show`` the session's view becomes the profile's."""
     st.session_state[_HELD] = held
     if held is not None and show:
         st.session_state.view = held.profile.view

@@ -132,7 +132,6 @@ def _compare(leaderboard: Leaderboard) -> None:
 
 
 def _by_criterion(leaderboard: Leaderboard) -> None:
-    """Draw the section for the leaderboard that is shown."""
     with errors_shown():
         _grades(leaderboard, alignment(service(), leaderboard.view))
 
@@ -158,7 +157,6 @@ _LEAST = 2
 
 
 def _robustness(leaderboard: Leaderboard) -> None:
-    """Draw the section for the leaderboard that is shown."""
     found = _found(leaderboard)
     if found is None:
         return

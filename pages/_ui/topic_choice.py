@@ -31,7 +31,6 @@ def choose_topics(record: BenchmarkRecord, chosen: tuple[str, ...]) -> None:
 
 
 def _category(category: CategoryRecord, chosen: tuple[str, ...]) -> None:
-    """Draw a category to tick, with a list of its topics beside it."""
     topics = [topic.name for topic in category.topics if topic.n_queries]
     ticked = [topic for topic in topics if category.name in chosen or topic in chosen]
     whole = len(ticked) == len(topics)
@@ -127,7 +126,6 @@ def choose_weights(record: BenchmarkRecord, view: View) -> None:
 
 
 def _names(category: CategoryRecord) -> list[str]:
-    """Return the category and its topics."""
     return [category.name, *(topic.name for topic in category.topics)]
 
 
@@ -160,7 +158,6 @@ def _read_interests() -> None:
 
 
 def _row(item: TopicWeight) -> None:
-    """Draw a weighted topic, its weight, and a button that takes the weight away."""
     key = f"topic_weight:{item.name}"
     show(key, float(item.weight))
     row = st.container(horizontal=True, vertical_alignment="bottom", wrap=False, gap="xsmall")

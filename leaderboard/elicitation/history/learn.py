@@ -102,8 +102,6 @@ class HistoryChecklist:
 
     Attributes:
         posterior: The general preference: the posterior given all choices.
-        lines: The checklist, the weightiest line first.
-        predicted: How far it can be trusted.
         n_choices: Number of choices, ties included.
     """
 
@@ -118,10 +116,8 @@ class HistoryMargins:
     """A history ready to be learnt from.
 
     Attributes:
-        choices: What was chosen.
         margins: How the responses of the history stand under the library; any number of rows.
         benchmark: The same of the benchmark on whose responses the lines are chosen.
-        library: The criteria of both.
     """
 
     choices: tuple[Choice, ...]
@@ -166,12 +162,6 @@ def learn_from_history(
 ) -> HistoryChecklist:
     """Return what the choices say, in lines that say it of a benchmark's responses.
 
-    Args:
-        history: The choices.
-        service: Knows the benchmark.
-        slug: Of the benchmark that will be ranked.
-        on_progress: Called with how far it is.
-
     Raises:
         NotFoundError: There is no such benchmark.
         RepresentationMissingError: A response of the benchmark has not been embedded.
@@ -207,11 +197,8 @@ def learn_checklist(
     """Return the person's general preference, their checklist, and how far it can be trusted.
 
     Args:
-        past: The history.
         groups: What each choice was about; choices on the same are predicted together ``[C]``; by default
             their query in the margins.
-        on_progress: Called with how many parts of the work are done, and how many there are.
-        seed: Of all that is random.
     """
     folds = _folds(past, groups, seed)
     n_parts = len(folds) + 1

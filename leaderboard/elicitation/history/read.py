@@ -81,9 +81,6 @@ class PastChoice:
 
     Attributes:
         query: What was asked; may be blank.
-        first: A response.
-        second: The other.
-        outcome: What the person chose.
         turns: Turns of the person in the conversation that it comes from; only the last is the query.
     """
 
@@ -120,13 +117,7 @@ class ChoiceHistory:
 
 
 def usable_choices(form: str, found: Iterable[PastChoice], ambiguous: int = 0) -> ChoiceHistory:
-    """Return the history without the choices from which nothing can be learnt.
-
-    Args:
-        form: What kind of file it is.
-        found: All choices of the file.
-        ambiguous: How many more there were of which it is not known what was chosen.
-    """
+    """Return the choices that teach something as a history; of ``ambiguous`` more the outcome is unknown."""
     reasons = Counter({NOT_CONTINUED: ambiguous})
     kept: list[PastChoice] = []
     for choice in found:
@@ -158,11 +149,7 @@ def _evenly_spread(choices: Sequence[PastChoice]) -> tuple[PastChoice, ...]:
 
 
 def read_history(content: bytes, file: str) -> ChoiceHistory:
-    """Read the choices in a file.
-
-    Args:
-        content: The file.
-        file: Its name, whose ending says what it is.
+    """Read the choices in a file, whose name says by its ending what it is.
 
     Raises:
         UploadError: It is too large, of another kind, malformed, or holds no choice that can be learnt from.
@@ -202,7 +189,6 @@ def _from_parse_json(value: object, file: str) -> ChoiceHistory:
 
 
 def _from_conversations(exports: Iterable[object], file: str) -> ChoiceHistory:
-    """Return all choices in the conversations of one or several files."""
     found: list[PastChoice] = []
     ambiguous = 0
     for export in exports:
@@ -226,11 +212,7 @@ def _from_conversations(exports: Iterable[object], file: str) -> ChoiceHistory:
 
 
 def check_choice_columns(file: str, names: Sequence[str], row: int) -> None:
-    """Make sure that a choice can be read from these columns.
-
-    Raises:
-        UploadError: Neither of the known forms has them.
-    """
+    """Raise an UploadError unless a choice can be read from these columns."""
     given = set(names)
     if {"chosen", "rejected"} <= given:
         return
@@ -241,11 +223,7 @@ def check_choice_columns(file: str, names: Sequence[str], row: int) -> None:
 
 
 def row_choices(rows: Iterable[Row], file: str) -> Iterator[PastChoice]:
-    """Yield the choice of each row.
-
-    Raises:
-        UploadError: There are too many, or one is malformed; the message names the row.
-    """
+    """Yield the choice of each row; an UploadError names the row that is malformed or one too many."""
     for count, (row, record) in enumerate(rows, start=1):
         if count > MAX_ROWS:
             raise UploadError(file, f"it has more than {MAX_ROWS:,} rows; upload the newest only.")
