@@ -23,19 +23,9 @@ CRITERIA_SETS = (
     *(
         CriteriaSet.of([wish])
         for wish in (
-            "concise",
-            "funny",
-            "warm",
-            "poetic",
-            "thorough",
-            "formal",
-            "concise and direct",
-            "in-depth analysis with background",
-            "numbered steps",
-            "warm and encouraging",
-            "vivid imagery",
-            "weighs both sides, names caveats",
-            "playful humor",
+            *("concise", "funny", "warm", "poetic", "thorough", "formal", "concise and direct"),
+            *("in-depth analysis with background", "numbered steps", "warm and encouraging"),
+            *("vivid imagery", "weighs both sides, names caveats", "playful humor"),
             "I have little time, so put what matters most first and leave out what I can guess.",
             "It should feel like tea with an old friend who knows a lot, never shows off and asks how I am.",
         )
@@ -45,11 +35,8 @@ CRITERIA_SETS = (
     *(
         CriteriaSet.of([], [avoided])
         for avoided in (
-            "long-winded explanations",
-            "bullet points and headings",
-            "jokes",
-            "marketing language",
-            "emotional language",
+            *("long-winded explanations", "bullet points and headings", "jokes"),
+            *("marketing language", "emotional language"),
         )
     ),
     CriteriaSet.of(["short", "friendly tone", "practical tips"]),

@@ -55,7 +55,7 @@ class Stopwatch:
         self.seconds = {stage: 0.0}
         self._stage, self._since = stage, perf_counter()
 
-    def tell(self, stage: str, _done: int = 0, _total: int = 0) -> None:
+    def on_progress(self, stage: str, _done: int = 0, _total: int = 0) -> None:
         """Note that a stage is under way."""
         now = perf_counter()
         self.seconds[self._stage] += now - self._since
@@ -69,8 +69,8 @@ def measure(corpora: Path, settings: ClusteringSettings) -> Measurement:
         database = Database.open(f"sqlite:///{Path(folder) / 'usl.sqlite3'}")
         watch = Stopwatch("Gathering queries")
         gather(database, _POOL, files=[corpora / file for file in FILES])
-        summary = cluster_pool(database, _POOL, settings, on_progress=watch.tell)
-        watch.tell("end")
+        summary = cluster_pool(database, _POOL, settings, on_progress=watch.on_progress)
+        watch.on_progress("end")
         database.close()
     del watch.seconds["end"]
     return Measurement(watch.seconds, summary.found)

@@ -42,13 +42,8 @@ PAINT_TIMEOUT = 120.0
 _POLL = 0.02
 _LOG_LINES_QUOTED = 5
 _CHROMIUM_OPTIONS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
 )
 _STREAMLIT = ("-m", "streamlit", "run", "app.py", "--server.headless", "true")
 _CRITERIA = ("Concise and direct", "Warm and encouraging")

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import islice, product
 from multiprocessing import get_context
 from pathlib import Path
@@ -159,7 +159,7 @@ def measure(database_url: str, case: Case, repetitions: int) -> Measurement:
     timings = [_rescore(service, case.slug, text) for text in islice(texts, repetitions + 1)][1:]
     features = service.benchmark(case.slug).representation(NAME)["features"]
     return Measurement(
-        timing=Timing(*(median(step) for step in zip(*map(_steps, timings), strict=True))),
+        timing=Timing(*(median(step) for step in zip(*map(astuple, timings), strict=True))),
         features=features.nbytes,
         read=median(_seconds(lambda: _read_once(features)) for _ in range(repetitions)),
         peak=_peak_memory(),
@@ -179,10 +179,6 @@ def _rescore(service: Service, slug: str, text: str) -> Timing:
     service.leaderboard(View(slug, criteria=criteria))
     ranked = perf_counter()
     return Timing(folded - start, scored - folded, ranked - scored, ranked - start)
-
-
-def _steps(timing: Timing) -> tuple[float, ...]:
-    return timing.direction, timing.scores, timing.ranking, timing.total
 
 
 def _read_once(features: NDArray[np.int8]) -> None:
@@ -207,23 +203,13 @@ def report(measurements: Mapping[Case, Measurement], repetitions: int) -> Report
     return Report(
         title="From a typed criterion to the ranking",
         columns=(
-            "LLMs × queries",
-            "criterion",
-            "score matrix",
-            "ranking, intervals, τ",
-            "total",
-            "representation",
-            "read once",
-            "score matrix ÷ read",
-            "peak memory",
+            *("LLMs × queries", "criterion", "score matrix", "ranking, intervals, τ", "total"),
+            *("representation", "read once", "score matrix ÷ read", "peak memory"),
         ),
         rows=tuple(
             (
                 f"{case.llms:,} × {case.queries:,}",
-                duration(measured.timing.direction),
-                duration(measured.timing.scores),
-                duration(measured.timing.ranking),
-                duration(measured.timing.total),
+                *map(duration, astuple(measured.timing)),
                 size(measured.features),
                 duration(measured.read),
                 f"{measured.timing.scores / measured.read:.1f}",

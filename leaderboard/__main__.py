@@ -93,9 +93,9 @@ def rank(
     if profile is not None:
         view = _view_of_profile(profile, view, context)
     service = Service.open()
-    with progress_line(view.crm) as tell:
+    with progress_line(view.crm) as on_progress:
         # Only the table shows what has changed against ∅, which costs as much as the criteria.
-        service.judge(view, tell, compare=format is RankFormat.TABLE)
+        service.judge(view, on_progress, compare=format is RankFormat.TABLE)
     leaderboard = service.leaderboard(view, subscriber=None)
     warnings, removed = map(warning_sentence, leaderboard.warnings), " ".join(leaderboard.removed)
     for note in filter(None, (*warnings, leaderboard.weighted, leaderboard.narrow, removed)):

@@ -67,10 +67,7 @@ class SideBySide:
         return self._of_pairs(lambda first, second: p_value(measure, first, second))
 
     def _common(self, predicted: int, reference: int) -> NDArray[np.bool_]:
-        both: NDArray[np.bool_] = np.isfinite(self.ranks[:, predicted]) & np.isfinite(
-            self.ranks[:, reference]
-        )
-        return both
+        return np.asarray(np.isfinite(self.ranks[:, predicted]) & np.isfinite(self.ranks[:, reference]))
 
     def _of_pairs(self, compare: Callable[[Ranks, Ranks], float]) -> NDArray[np.float64]:
         """Something [V, V] of the ranks of the LLMs that two views share."""

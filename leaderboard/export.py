@@ -72,7 +72,7 @@ def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
     Raises:
         LeaderboardError: if the ranking has no such category.
     """
-    columns = {name: _column(ranking, name) for name in categories}
+    columns, removed = {name: _column(ranking, name) for name in categories}, ranking.removed
     rows = [
         {
             "rank": _rank_or_none(ranking.rank[row]),
@@ -92,7 +92,7 @@ def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
                 for name, column in columns.items()
             },
         }
-        | _without_control(ranking, row)
+        | ({} if removed is None else {"plain_win_rate": _rounded_or_none(removed.plain_win_rate[row])})
         for row, llm in enumerate(ranking.llms)
     ]
     return json.dumps(rows, ensure_ascii=False, indent=2)
@@ -175,11 +175,6 @@ def _as_rank(cell: str, row: int) -> float:
     if not (math.isfinite(rank) and rank >= 1):
         raise LeaderboardError(f"Row {row} has the rank “{cell.strip()}”: a rank is a number from 1 up.")
     return rank
-
-
-def _without_control(ranking: Ranking, row: int) -> dict[str, float | None]:
-    removed = ranking.removed
-    return {} if removed is None else {"plain_win_rate": _rounded_or_none(removed.plain_win_rate[row])}
 
 
 def _column(ranking: Ranking, category: str) -> int:

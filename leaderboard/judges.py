@@ -117,21 +117,11 @@ def agreement(first: Leaderboard, second: Leaderboard) -> Agreement:
     rates = [dict(zip(one.ranking.llms, one.ranking.win_rate, strict=True)) for one in (first, second)]
     ranks = [one.ranking.ranks for one in (first, second)]
     common = sorted(set(ranks[0]) & set(ranks[1]), key=lambda llm: (ranks[0][llm], ranks[1][llm], llm))
-    return Agreement(
-        first.view.crm,
-        second.view.crm,
-        correlations,
-        tuple(
-            RankPair(
-                first.titles[llm],
-                int(ranks[0][llm]),
-                int(ranks[1][llm]),
-                float(rates[0][llm]),
-                float(rates[1][llm]),
-            )
-            for llm in common
-        ),
+    llms = tuple(
+        RankPair(first.titles[llm], ranks[0][llm], ranks[1][llm], float(rates[0][llm]), float(rates[1][llm]))
+        for llm in common
     )
+    return Agreement(first.view.crm, second.view.crm, correlations, llms)
 
 
 def _relation(tau: float) -> str:

@@ -55,7 +55,7 @@ class LiveRankings:
             raise LeaderboardError("No query is selected: choose at least one topic that has queries.")
         jobs = self._needed(request)
         if subscriber is not None:
-            self._watch(jobs, subscriber, request, patience)
+            self._subscribe(jobs, subscriber, request, patience)
         own, *comparison = (
             self._scheduler.progress(job, subscriber or ANYBODY, request.selected) for job in jobs
         )
@@ -87,8 +87,10 @@ class LiveRankings:
         needed = [request.view.criteria, CriteriaSet()] if request.view.criteria else [CriteriaSet()]
         return [self._scheduler.job(request.benchmark, request.crm, criteria) for criteria in needed]
 
-    def _watch(self, jobs: list[ScheduledTask], subscriber: str, request: Request, patience: float) -> None:
-        """Watch the jobs one after the other, each until it is finished or patience is over."""
+    def _subscribe(
+        self, jobs: list[ScheduledTask], subscriber: str, request: Request, patience: float
+    ) -> None:
+        """Subscribe to the jobs one after the other, each until it is finished or patience is over."""
         until = monotonic() + patience
         for job in jobs:
             self._scheduler.subscribe(job, subscriber, request.selected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,16 +47,10 @@ def weighting(benchmark: LoadedBenchmark, view: View, selected: Mask) -> Weighti
     weights = topic_weights_with(benchmark.record, view.topic_weights)
     if not view.interests:
         return Weighting(weights)
-    closeness = _closeness(benchmark, view.interests)
+    closeness = sentence_encoder().embed(view.interests) @ benchmark.query_embedding.T  # [K, Q]
     nearest = np.max(closeness, axis=1, where=selected, initial=-1.0)
     distant = tuple(text for text, near in zip(view.interests, nearest, strict=True) if near < CLOSE)
     return Weighting(weights * interest_weights(closeness), distant)
-
-
-def _closeness(benchmark: LoadedBenchmark, interests: Sequence[str]) -> NDArray[np.float32]:
-    """Cosines of interests and queries ``[K, Q]``."""
-    closeness: NDArray[np.float32] = sentence_encoder().embed(interests) @ benchmark.query_embedding.T
-    return closeness
 
 
 _WARNINGS: SharedCache[tuple[CriterionWarning, ...]] = SharedCache(256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -89,9 +90,7 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
 def _without_a_criterion(
     service: Service, view: View, counted: Mask, top: tuple[str, ...]
 ) -> Iterator[WithoutOne]:
-    for place, (criterion, rest) in enumerate(views_without_one_criterion(view)):
-        if place == MAX_CRITERIA:
-            return
+    for criterion, rest in islice(views_without_one_criterion(view), MAX_CRITERIA):
         yield WithoutOne(str(criterion), True, top, _top(service.scored(rest), counted))
 
 

@@ -47,17 +47,13 @@ def interpret(correlations: Correlations, *, queries: int | None = None) -> str:
     if correlations.n == 1:
         return "Only one LLM is ranked, so there is nothing to compare with the crowd's ranking."
     if correlations.n < MIN_LLMS:
-        return _on_few_llms(correlations)
+        what = "is the same as" if round(correlations.tau, _DECIMALS) == 1 else "differs from"
+        few = f"with only {correlations.n} LLMs that could well be chance"
+        return f"Your ranking {what} the crowd's, but {few}."
     relation = _relation(correlations)
     if queries is not None and queries < MIN_QUERIES:
         return f"Judging by only {queries} {'query' if queries == 1 else 'queries'}, your ranking {relation}."
     return f"Your ranking {relation}."
-
-
-def _on_few_llms(correlations: Correlations) -> str:
-    same = round(correlations.tau, _DECIMALS) == 1
-    verdict = "Your ranking is the same as the crowd's" if same else "Your ranking differs from the crowd's"
-    return f"{verdict}, but with only {correlations.n} LLMs that could well be chance."
 
 
 def _relation(correlations: Correlations) -> str:

@@ -252,8 +252,7 @@ class Service:
         if llm not in benchmark.llms:
             raise LeaderboardError(f"{llm!r} is not ranked in {benchmark.record.info.title}.")
         matrix = self.score_matrix(benchmark, registry.get_crm(view.crm), view.criteria)
-        row: NDArray[np.float32] = matrix[benchmark.llms.index(llm)]
-        return row
+        return np.asarray(matrix[benchmark.llms.index(llm)])
 
     def _request(self, view: View) -> Request:
         """Return the view with what it names looked up; raises as ``leaderboard``."""

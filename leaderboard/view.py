@@ -70,10 +70,11 @@ class View:
             LeaderboardError: A control that does not exist; A weight that is none; interests that are too
                 long or too many.
         """
+        criteria = (_read(text) for text in parameters.get("criterion", ()) if text.strip())
         return cls(
             benchmark=_last(parameters, "benchmark", DEFAULT_BENCHMARK),
             topics=tuple(dict.fromkeys(parameters.get("topic", ()))),
-            criteria=CriteriaSet(tuple(map(_read, _not_blank(parameters.get("criterion", ()))))),
+            criteria=CriteriaSet(tuple(criteria)),
             crm=_last(parameters, "crm", DEFAULT_CRM),
             soft=_last(parameters, "soft", "") == "1",
             control=Control.named(_last(parameters, "control", Control.NONE)),
@@ -85,10 +86,6 @@ class View:
 def _last(parameters: Mapping[str, Sequence[str]], name: str, default: str) -> str:
     values = parameters.get(name)
     return values[-1] if values else default
-
-
-def _not_blank(texts: Iterable[str]) -> Iterable[str]:
-    return (text for text in texts if text.strip())
 
 
 def _written(criterion: Criterion) -> str:

@@ -32,8 +32,17 @@ from pages._ui.elicitation import (
     interview,
     show_checklist,
 )
-from pages._ui.session import SHOWN_ERRORS, come_through_app, current_view, plain, service, show, write_link
-from pages._ui.topic_choice import choose_topics
+from pages._ui.session import (
+    SHOWN_ERRORS,
+    come_through_app,
+    current_view,
+    offer_file,
+    plain,
+    service,
+    show,
+    write_link,
+)
+from pages._ui.topic_choice import choose_topics, topic_sizes
 
 _CHOICES, _QUESTIONS, _HISTORY = "choices", "questions", "history"
 _WAYS = {_CHOICES: "Choose between answers", _QUESTIONS: "Answer questions", _HISTORY: "From my history"}
@@ -103,8 +112,7 @@ def _learn_here(way: str) -> None:
     view = st.session_state.view
     slug = _choose_source(readable, view.benchmark)
     record = service().benchmark(slug).record
-    known = {category.name for category in record.categories}
-    known |= {topic.name for category in record.categories for topic in category.topics}
+    known = topic_sizes(record)
     topics = tuple(topic for topic in view.topics if topic in known)
     with st.sidebar:
         choose_topics(record, topics)
@@ -112,11 +120,8 @@ def _learn_here(way: str) -> None:
         with st.spinner("Reading the answers …"):
             elicitation = current_elicitation(slug, topics)
         if at_checklist():
-            early = (
-                way == _QUESTIONS
-                and len(elicitation.replies) < MAX_QUESTIONS
-                and elicitation.question is None
-            )
+            unasked = MAX_QUESTIONS - len(elicitation.replies)
+            early = way == _QUESTIONS and unasked > 0 and elicitation.question is None
             show_checklist(elicitation, *_next_steps(way), why=SETTLED_SENTENCE if early else "")
         elif way == _CHOICES:
             choose_between_answers(service().benchmark(slug))
@@ -180,14 +185,8 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
         )
         with st.expander("What such a file looks like"):
             st.markdown(_FORMS)
-            st.download_button(
-                "A sample file",
-                _SAMPLE.read_bytes,
-                file_name="past-choices.jsonl",
-                mime="application/jsonl",
-                on_click="ignore",
-                icon=":material/download:",
-            )
+            file = "past-choices.jsonl"
+            offer_file(st, "A sample file", _SAMPLE.read_bytes, file, kind="application/jsonl")
         if uploaded is None:
             return None
         with outcome:
@@ -204,12 +203,11 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
 def _learn(content: bytes, file: str) -> tuple[HistoryChecklist, str]:
     history = read_history(content, file)
     bar = st.progress(0.0, "Reading the answers …")
-    learnt = learn_from_history(
-        history,
-        service(),
-        st.session_state.view.benchmark,
-        lambda what, done, total: bar.progress(done / total, f"{what}: {done:,} of {total:,}"),
-    )
+
+    def on_progress(what: str, done: int, total: int) -> None:
+        bar.progress(done / total, f"{what}: {done:,} of {total:,}")
+
+    learnt = learn_from_history(history, service(), st.session_state.view.benchmark, on_progress)
     return learnt, reading_sentence(history)
 
 

@@ -72,7 +72,7 @@ class CandidatePairs:
 
     @cached_property
     def _sampled(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Margins over the baseline on some ranked queries ``[(R − 1) Q', K + 1]``, and where there are any."""
+        """Margins over the baseline on some ranked queries ``[(R − 1) Q', K + 1]``, and where there are."""
         ranked = np.flatnonzero(self.ranked & self.margins.present[-1])
         if len(ranked) > _QUERIES:
             ranked = np.random.default_rng(0).choice(ranked, _QUERIES, replace=False)

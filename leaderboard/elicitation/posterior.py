@@ -14,7 +14,7 @@ unchanged. Sparsity is thus exact, as with a spike-and-slab prior: a criterion's
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
@@ -268,15 +268,10 @@ def posterior_given(
 ) -> PreferencePosterior:
     """Return the posterior given many choices made elsewhere, between responses with these margins."""
     posterior = PreferencePosterior.prior(margins.n_criteria, n_draws=n_draws, seed=seed)
-    for some in _portions(choices):
-        posterior = posterior.after(ObservedChoices.of(some, margins, ELSEWHERE))
-    return posterior
-
-
-def _portions(choices: Sequence[Choice]) -> Iterator[Sequence[Choice]]:
-    """Yield the choices in their order, one by one at first and then more at a time."""
     start = 0
     while start < len(choices):
+        # One by one at first, and then more at a time.
         stop = start + max(1, int(_GROWTH * start))
-        yield choices[start:stop]
+        posterior = posterior.after(ObservedChoices.of(choices[start:stop], margins, ELSEWHERE))
         start = stop
+    return posterior

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from crm import registry
 from crm.embedded.representation import representation
-from crm.protocol import CRM
 from db.records import BenchmarkSummary
 from leaderboard.benchmark import LoadedBenchmark, missing_texts_message
 from leaderboard.elicitation.acquisition import CandidatePairs, ExpectedRanking, expected_ranking, next_pair
@@ -79,9 +78,9 @@ def candidate_pairs(service: Service, slug: str, topics: Sequence[str]) -> Candi
     margins = benchmark_margins(benchmark, crm)
     if not benchmark.readable.any():
         raise LeaderboardError(missing_texts_message(benchmark.record))
-    return CandidatePairs.of(
-        margins, queries_with(benchmark.record, topics), _lengths(benchmark, crm), benchmark.readable
-    )
+    name = crm.representation or ""
+    words = benchmark.representation(name)["style"][..., representation(name).sheet.words]
+    return CandidatePairs.of(margins, queries_with(benchmark.record, topics), words, benchmark.readable)
 
 
 def pair_texts(benchmark: LoadedBenchmark, pair: ResponsePair) -> PairTexts:
@@ -98,15 +97,6 @@ def _response_text(benchmark: LoadedBenchmark, row: int, query: int) -> str | No
     if row < len(benchmark.llms):
         return benchmark.texts_at(benchmark.llms[row], query)[0]
     return benchmark.texts_at(benchmark.llms[0], query)[1]
-
-
-def _lengths(benchmark: LoadedBenchmark, crm: CRM) -> NDArray[np.integer]:
-    """Return lengths in words ``[R, Q]``."""
-    name = crm.representation or ""
-    counts: NDArray[np.integer] = benchmark.representation(name)["style"][
-        ..., representation(name).sheet.words
-    ]
-    return counts
 
 
 Step = Choice | InterviewReply

@@ -88,17 +88,9 @@ def calibration_chart(reports: Sequence[JudgeReport], palette: Palette) -> go.Fi
             hovertemplate=f"{label(report.judge)}: says %{{x:.0f}} %, right in %{{y:.0f}} % of "
             "%{customdata[0]}<extra></extra>",
         )
-    figure.update_xaxes(
-        range=[-2, 102],
-        dtick=25,
-        ticksuffix=" %",
-        title="probability given to A",
-        fixedrange=True,
-        zeroline=False,
-    )
-    figure.update_yaxes(
-        range=[-4, 104], dtick=25, ticksuffix=" %", title="A is right", fixedrange=True, zeroline=False
-    )
+    percent = {"dtick": 25, "ticksuffix": " %", "fixedrange": True, "zeroline": False}
+    figure.update_xaxes(range=[-2, 102], title="probability given to A", **percent)
+    figure.update_yaxes(range=[-4, 104], title="A is right", **percent)
     return _with_legend(figure, 380)
 
 
@@ -128,22 +120,9 @@ def agreement_chart(compared: Agreement, palette: Palette) -> go.Figure:
         cliponaxis=False,
     )
     ticks = list(range(1, n + 1)) if n <= _LABELLED else [1, *range(5, n + 1, 5)]
-    figure.update_xaxes(
-        range=[n + 0.6, 0.4],
-        tickvals=ticks,
-        title=f"rank under {label(compared.first)}",
-        fixedrange=True,
-        zeroline=False,
-        showgrid=False,
-    )
-    figure.update_yaxes(
-        range=[n + 0.6, 0.4],
-        tickvals=ticks,
-        title=f"rank under {label(compared.second)}",
-        fixedrange=True,
-        zeroline=False,
-        showgrid=False,
-    )
+    for update, judge in ((figure.update_xaxes, compared.first), (figure.update_yaxes, compared.second)):
+        update(range=[n + 0.6, 0.4], tickvals=ticks, title=f"rank under {label(judge)}")
+        update(fixedrange=True, zeroline=False, showgrid=False)
     figure.update_layout(showlegend=False)
     return lay_out(figure, 460, top=12)
 

@@ -19,7 +19,8 @@ def headline(certainty: PairwiseSignificance, titles: Mapping[str, str]) -> str:
     if len(certainty.llms) == 1:
         return "Only one LLM is ranked, so there is nothing to tell apart."
     best, *rest = (titles[llm] for llm in certainty.members(0))
-    often = _often(float(certainty.first[0]))
+    share = float(certainty.first[0])
+    often = "practically always" if share >= _SURELY else f"{100 * share:.0f} times in 100"
     sentence = f"With other queries like these, {best} would come first {often}."
     if rest:
         sentence += f" It cannot be told apart from {_some(rest)}."
@@ -116,12 +117,6 @@ def _verdict(found: PairComparison, *, among_all: bool) -> str:
         f"That may be chance. {_rounded(found.more_queries or 0)} more queries like these would settle it "
         "four times in five, if the difference is what it seems."
     )
-
-
-def _often(share: float) -> str:
-    if share >= _SURELY:
-        return "practically always"
-    return f"{100 * share:.0f} times in 100"
 
 
 def _some(names: Sequence[str]) -> str:

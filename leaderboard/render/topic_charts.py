@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from crm.data.taxonomy import CriterionThemes, Theme, ThemeCluster
+from crm.data.taxonomy import CriterionThemes, Theme
 from leaderboard.render.chart_style import MAX_LABEL, Palette, label, wrapped_label
 from leaderboard.topics.atlas import OUTLIERS, Atlas
 from leaderboard.topics.tree import Topic, TopicTree
@@ -116,14 +116,8 @@ def map_groups(tree: TopicTree, chosen: str | None = None) -> list[MapGroup]:
 
 def topic_treemap(tree: TopicTree, palette: Palette) -> go.Figure:
     """Draw categories, topics and their parts as areas; a click goes into one, and back."""
-    ids, labels, parents, values, colours, hovers = (
-        [_ROOT],
-        ["All topics"],
-        [""],
-        [0],
-        ["rgba(0,0,0,0)"],
-        [""],
-    )
+    ids, labels, parents, values = [_ROOT], ["All topics"], [""], [0]
+    colours, hovers = ["rgba(0,0,0,0)"], [""]
     for place, category in enumerate(tree.categories):
         roots = [topic for topic in tree.roots if topic.category == category]
         size = sum(tree.size(topic.key) for topic in roots)
@@ -219,7 +213,8 @@ def theme_chart(themes: CriterionThemes, palette: Palette) -> go.Figure:
             xshift=-3,
             font={"size": 13},
         )
-    figure.update_xaxes(visible=False, fixedrange=True, range=[0, 102 * _largest(themes)])
+    largest = max(map(themes.share, themes.themes), default=1.0)
+    figure.update_xaxes(visible=False, fixedrange=True, range=[0, 102 * largest])
     figure.update_yaxes(visible=False, fixedrange=True, range=[len(themes.themes) - 0.5, -0.75])
     figure.update_layout(
         height=_ROW_HEIGHT * len(themes.themes) + 20,
@@ -258,15 +253,7 @@ def _bar(themes: CriterionThemes, theme: Theme, row: int, palette: Palette) -> g
             "opacity": [(_STRONG, _WEAK)[place % 2] for place in range(len(shares))],
             "line": {"width": 0},
         },
-        customdata=[[label(theme.name), _words(part), part.n] for part in theme.parts],
+        customdata=[[label(theme.name), label(", ".join(part.keywords)), part.n] for part in theme.parts],
         hovertemplate="%{customdata[0]}: %{customdata[1]}<br>%{customdata[2]:,} criteria, %{x:.1f} %"
         "<extra></extra>",
     )
-
-
-def _largest(themes: CriterionThemes) -> float:
-    return max((themes.share(theme) for theme in themes.themes), default=1.0)
-
-
-def _words(part: ThemeCluster) -> str:
-    return label(", ".join(part.keywords))

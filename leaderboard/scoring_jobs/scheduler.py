@@ -32,7 +32,7 @@ ANYBODY = ""
 
 _JUDGES_AT_ONCE = 2
 _LEASE = 180.0
-"""Seconds for which a page counts as watching since it last asked; browsers slow hidden pages down to a
+"""Seconds for which a subscription lasts since the page last asked; browsers slow hidden pages down to a
 question a minute."""
 _FRESH = 15.0
 """Seconds since it last asked for which a page is surely looked at: such pages are served first."""
@@ -147,7 +147,7 @@ class Scheduler:
             self._changed.wait_for(lambda: not self.progress(job, subscriber, selected).active, seconds)
 
     def close(self) -> None:
-        """Stop all jobs and wait until what they have is stored; they may be watched again afterwards."""
+        """Stop all jobs and wait until what they have is stored; they may be subscribed to again."""
         with self._changed:
             for job in self._jobs.values():
                 job.subscriptions.clear()
@@ -177,7 +177,7 @@ class Scheduler:
         return sum(other.judge == job.judge for other in (*self._running, *self._queue))
 
     def _next_selected(self, job: ScheduledTask) -> Mask | None:
-        """Return what to judge next: the queries of the one who has watched longest and still waits."""
+        """Return what to judge next: the queries of the earliest subscriber who still waits."""
         now = monotonic()
         for name, subscription in list(job.subscriptions.items()):
             if name != ANYBODY and not subscription.stopped and now - subscription.seen > _LEASE:

@@ -255,7 +255,8 @@ class ScoringTask:
             if number > 0:  # the first block waits for texts to be read and perhaps a model to be loaded
                 self._throughput.add(self.matrix.n_judged - judged_before, heard - self.heard_at)
             self.heard_at = heard
-            self._store_now_and_then()
+            if monotonic() - self._stored_at >= max(_STORE_SECONDS, self._storing_took / _STORING_SHARE):
+                self._store()
             on_progress()
             following = wanted()
             if following is None or not np.array_equal(following, selected):
@@ -273,11 +274,6 @@ class ScoringTask:
             )
         self._n_stored = sum(int(row.judged.sum()) for row in stored.values())
         self.matrix = self.matrix.with_rows(self.benchmark.llms, stored)
-
-    def _store_now_and_then(self) -> None:
-        pause = max(_STORE_SECONDS, self._storing_took / _STORING_SHARE)
-        if monotonic() - self._stored_at >= pause:
-            self._store()
 
     def _store(self) -> None:
         matrix, start = self.matrix, monotonic()

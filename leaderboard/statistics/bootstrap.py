@@ -188,11 +188,9 @@ def rank_interval(
     rounded = np.round(samples, _SAMPLE_DECIMALS)
     ranks = rankdata(np.where(absent, np.inf, -rounded), method="min", axis=1).astype(np.float32)
     ranks[absent] = np.nan
-    best, worst = percentile_interval(ranks, level)
-    best, worst = np.floor(best), np.ceil(worst)
-    return np.nan_to_num(best, nan=UNRANKED).astype(np.int64), np.nan_to_num(worst, nan=UNRANKED).astype(
-        np.int64
-    )
+    low, high = percentile_interval(ranks, level)
+    best, worst = (np.nan_to_num(ends, nan=UNRANKED) for ends in (np.floor(low), np.ceil(high)))
+    return best.astype(np.int64), worst.astype(np.int64)
 
 
 def _collapse_singletons(strata: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -238,5 +236,4 @@ def _quantile(
     row = np.arange(len(ascending))
     lower = ascending[row, below].astype(np.float64)
     upper = ascending[row, above].astype(np.float64)
-    quantile: NDArray[np.float64] = lower + (position - below) * (upper - lower)
-    return quantile
+    return np.asarray(lower + (position - below) * (upper - lower))

@@ -283,8 +283,7 @@ def _by_chance(
     if measure is Measure.WEIGHTED_TAU:
         return weighted_taus(fixed, moved, orders)
     by_place = kernel(measure, fixed, moved)
-    drawn: NDArray[np.float64] = by_place[np.arange(len(moved)), orders].sum(axis=1)
-    return drawn
+    return np.asarray(by_place[np.arange(len(moved)), orders].sum(axis=1))
 
 
 def kernel(measure: Measure, predicted: Ranks, reference: Ranks) -> NDArray[np.float64]:
@@ -306,8 +305,7 @@ def kernel(measure: Measure, predicted: Ranks, reference: Ranks) -> NDArray[np.f
     first, second = top_membership(predicted, depth), top_membership(reference, depth)
     size = np.sqrt(np.sum(first**2, axis=1) * np.sum(second**2, axis=1))
     weight = (1 - PERSISTENCE) * PERSISTENCE ** (depth - 1) / size
-    summed: NDArray[np.float64] = (first * weight[:, np.newaxis]).T @ second
-    return summed
+    return np.asarray((first * weight[:, np.newaxis]).T @ second)
 
 
 def weighted_taus(predicted: Ranks, reference: Ranks, orders: NDArray[np.integer]) -> NDArray[np.float64]:

@@ -69,8 +69,7 @@ class Estimate:
     @property
     def n_queries(self) -> NDArray[np.int64]:
         """[L], on how many queries each win rate rests."""
-        count: NDArray[np.int64] = np.sum(~np.isnan(self.outcome), axis=1)
-        return count
+        return np.asarray(np.sum(~np.isnan(self.outcome), axis=1))
 
     @property
     def columns(self) -> dict[str, NDArray[np.float64]]:

@@ -197,8 +197,7 @@ def _spread(differences: NDArray[np.floating]) -> NDArray[np.float64]:
     n = np.maximum(known.sum(axis=0), 1)
     values = np.where(known, differences, 0.0)
     centred = np.where(known, values - values.sum(axis=0) / n, 0.0)
-    spread: NDArray[np.float64] = np.sqrt(np.sum(centred**2, axis=0) / n)
-    return spread
+    return np.asarray(np.sqrt(np.sum(centred**2, axis=0) / n))
 
 
 def _largest_deviations(
@@ -223,8 +222,7 @@ def _share_of_first_places(samples: NDArray[np.floating]) -> NDArray[np.float64]
         return np.zeros(samples.shape[1])
     known = np.where(np.isnan(samples), -np.inf, samples)
     first = known == known.max(axis=1, keepdims=True)
-    share: NDArray[np.float64] = np.mean(first / first.sum(axis=1, keepdims=True), axis=0)
-    return share
+    return np.asarray(np.mean(first / first.sum(axis=1, keepdims=True), axis=0))
 
 
 def _more_queries(difference: float, error: float, n: int) -> int | None:

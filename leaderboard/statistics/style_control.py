@@ -116,18 +116,16 @@ def _length_term(length: NDArray[np.float64], both: NDArray[np.bool_]) -> NDArra
     centred = np.where(both, difference - difference.sum(axis=1, keepdims=True) / n, 0.0)
     spread = np.sqrt(np.sum(centred**2, axis=1, keepdims=True) / n)
     varies = spread > 0
-    term: NDArray[np.float64] = np.where(
-        varies, np.tanh(difference / np.where(varies, spread, 1.0)), np.sign(difference)
+    return np.asarray(
+        np.where(varies, np.tanh(difference / np.where(varies, spread, 1.0)), np.sign(difference))
     )
-    return term
 
 
 def _relative_difference(count: NDArray[np.float64]) -> NDArray[np.float64]:
     """(a − b) / (a + b) [L, Q] in [−1, 1], 0 where neither has any."""
     own, baseline = count[:-1], count[-1]
     total = own + baseline
-    term: NDArray[np.float64] = np.where(total > 0, (own - baseline) / np.where(total > 0, total, 1.0), 0.0)
-    return term
+    return np.asarray(np.where(total > 0, (own - baseline) / np.where(total > 0, total, 1.0), 0.0))
 
 
 # Precision of a normal prior on every coefficient. A hundredth of what one even query tells, it is only felt
@@ -157,8 +155,7 @@ class ControlledFit:
     @property
     def win_rate(self) -> NDArray[np.float64]:
         """[L], win rates with all terms set to 0; NaN for an LLM without responses."""
-        rate: NDArray[np.float64] = expit(self.strength)
-        return rate
+        return np.asarray(expit(self.strength))
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,8 +93,7 @@ def checked_weights(weights: NDArray[np.floating] | None, queries: int) -> NDArr
         )
     if not np.any(values > 0):
         raise LeaderboardError("All query weights are zero: give at least one query a positive weight.")
-    scaled: NDArray[np.float64] = values / values.max()
-    return scaled
+    return np.asarray(values / values.max())
 
 
 TEMPERATURE = 0.1
@@ -130,8 +129,7 @@ def interest_weights(
     if not len(closeness):
         return np.ones(closeness.shape[1])
     scaled = np.asarray(closeness, dtype=np.float64) / temperature
-    weights: NDArray[np.float64] = softmax(scaled, axis=1).sum(axis=0)
-    return weights
+    return np.asarray(softmax(scaled, axis=1).sum(axis=0))
 
 
 def effective_number(weights: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -182,12 +182,8 @@ def check_topics(tree: TopicTree, topics: Sequence[Topic]) -> None:
         if topic.parent is not None and topic.parent not in keys:
             raise LeaderboardError(f"Topic {topic.key!r} is part of {topic.parent!r}, which is not there.")
     for topic in topics:
-        old = tree.get(topic.key)
-        if old is not None and (old.name, old.category, old.summary) == (
-            topic.name,
-            topic.category,
-            topic.summary,
-        ):
+        old, given = tree.get(topic.key), (topic.name, topic.category, topic.summary)
+        if old is not None and (old.name, old.category, old.summary) == given:
             continue
         check_name(topic.name, "The name of a topic")
         check_name(topic.category, "The name of a category")
@@ -291,8 +287,8 @@ def _restore(tree: TopicTree, action: Restore) -> TopicTree:
 
 def _import(tree: TopicTree, action: Import) -> TopicTree:
     keys = [topic.key for topic in action.topics]
-    if len(set(keys)) < len(keys):
-        raise LeaderboardError(f"The key {_first_twice(keys)!r} is that of two topics.")
+    if twice := [key for place, key in enumerate(keys) if key in keys[:place]]:
+        raise LeaderboardError(f"The key {twice[0]!r} is that of two topics.")
     places = _places((place.topic, place.queries) for place in action.placed)
     for queries in (places, action.dropped, action.restored):
         if queries:
@@ -318,12 +314,8 @@ def _with_dropped(tree: TopicTree, dropped: frozenset[str]) -> TopicTree:
 
 
 def _placed(tree: TopicTree, places: Mapping[str, str]) -> TopicTree:
-    return replace(
-        tree,
-        topic_of=tuple(
-            places.get(query, key) for query, key in zip(tree.query_ids, tree.topic_of, strict=True)
-        ),
-    )
+    moved = (places.get(query, key) for query, key in zip(tree.query_ids, tree.topic_of, strict=True))
+    return replace(tree, topic_of=tuple(moved))
 
 
 def _places(placed: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
@@ -342,18 +334,10 @@ def _check_queries(tree: TopicTree, queries: Sequence[str]) -> None:
         raise LeaderboardError("Name the queries.")
     for query in queries:
         if not tree.knows(query):
-            _unknown_query(query)
-
-
-def _unknown_query(query: str) -> NoReturn:
-    raise LeaderboardError(
-        f"There is no query {query!r} among those of these topics: queries are named by their ids, "
-        "the 16 characters that the file of topics lists."
-    )
-
-
-def _first_twice(keys: Sequence[str]) -> str:
-    return next(key for place, key in enumerate(keys) if key in keys[:place])
+            raise LeaderboardError(
+                f"There is no query {query!r} among those of these topics: queries are named by their ids, "
+                "the 16 characters that the file of topics lists."
+            )
 
 
 _APPLY: Mapping[type[Action], Callable[[TopicTree, Any], TopicTree]] = {

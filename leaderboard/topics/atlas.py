@@ -69,12 +69,8 @@ def atlas_of_benchmark(database: Database, slug: str) -> Atlas:
 
 def benchmark_tree(record: BenchmarkRecord) -> TopicTree:
     """Return a benchmark's categories and topics as a tree, in the benchmark's order."""
-    topics = [
-        Topic(str(number), topic.name, category.name)
-        for number, (category, topic) in enumerate(
-            (category, topic) for category in record.categories for topic in category.topics
-        )
-    ]
+    names = [(topic.name, category.name) for category in record.categories for topic in category.topics]
+    topics = [Topic(str(number), *name) for number, name in enumerate(names)]
     keys = {(topic.category, topic.name): topic.key for topic in topics}
     return TopicTree(
         tuple(topics),
@@ -92,5 +88,4 @@ def main_axes(embedding: NDArray[np.floating]) -> NDArray[np.float32]:
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     xy = centred @ axes[:_AXES].T
     largest = np.take_along_axis(xy, np.abs(xy).argmax(axis=0)[None], axis=0)
-    signed: NDArray[np.float32] = (xy * np.where(largest < 0, -1, 1)).astype(np.float32)
-    return signed
+    return np.asarray((xy * np.where(largest < 0, -1, 1)).astype(np.float32))

@@ -275,10 +275,7 @@ class Curation:
                 known = representations.known_embeddings(session, encoder, sha256s)
             if known.keys() >= set(sha256s):
                 vectors = np.stack([known[sha256] for sha256 in sha256s])
-                unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(
-                    1e-9
-                )
-                return unit
+                return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9))
         return topics.record.xy[positions]
 
     def export(self, topics: CuratedTopics, *, with_texts: bool = False) -> str:

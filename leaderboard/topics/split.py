@@ -50,15 +50,7 @@ def propose_split(
     ]
     words = distinctive_words([" ".join(texts[query] for query in part) for part in members])
     names = _distinct_names(words, {item.name.casefold() for item in tree.topics}, topic.name)
-    return Split(
-        key,
-        tuple(
-            Part(new_key, name, part, keywords)
-            for new_key, name, part, keywords in zip(
-                _new_keys(tree, key, n_parts), names, members, words, strict=True
-            )
-        ),
-    )
+    return Split(key, tuple(map(Part, _new_keys(tree, key, n_parts), names, members, words)))
 
 
 def k_means(points: NDArray[np.float32], n_clusters: int) -> NDArray[np.intp]:
@@ -76,8 +68,7 @@ def k_means(points: NDArray[np.float32], n_clusters: int) -> NDArray[np.intp]:
     order = sorted(range(n_clusters), key=lambda cluster: (-sizes[cluster], first[cluster]))
     rank = np.empty(n_clusters, dtype=np.intp)
     rank[order] = np.arange(n_clusters)
-    numbered: NDArray[np.intp] = rank[found]
-    return numbered
+    return np.asarray(rank[found])
 
 
 def _new_keys(tree: TopicTree, key: str, count: int) -> Sequence[str]:

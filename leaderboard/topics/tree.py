@@ -227,15 +227,8 @@ def difference(before: TopicTree, after: TopicTree) -> Difference:
 
 
 _ORDER = (
-    "topics added",
-    "topics removed",
-    "topics renamed",
-    "topics moved",
-    "summaries changed",
-    "keywords changed",
-    "queries moved",
-    "queries dropped",
-    "queries restored",
+    *("topics added", "topics removed", "topics renamed", "topics moved", "summaries changed"),
+    *("keywords changed", "queries moved", "queries dropped", "queries restored"),
 )
 _ONE = {"topics": "topic", "summaries": "summary", "keywords": "list of keywords", "queries": "query"}
 

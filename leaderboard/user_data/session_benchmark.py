@@ -14,7 +14,6 @@ from crm import registry
 from crm.criteria import CriteriaSet
 from crm.embedded.encoder import sentence_encoder
 from crm.protocol import CRM, Pair
-from db import Database
 from db.records import BenchmarkSummary, LLMRecord
 from leaderboard.benchmark import Arrays, LoadedBenchmark
 from leaderboard.cache import SharedCache
@@ -157,13 +156,6 @@ class OverlaidBenchmark(LoadedBenchmark):
         return {key: np.concatenate([stored[key][:-1], added[key]]) for key in stored}
 
 
-def load_own_benchmark(database: Database, material: SessionData) -> OwnBenchmark:
-    """Return the benchmark that an upload made; a ValueError if the upload adds to a stored one."""
-    if material.made is None:
-        raise ValueError("The upload makes no benchmark.")
-    return OwnBenchmark(database, material.made, material)
-
-
 def overlay(stored: LoadedBenchmark, materials: Sequence[SessionData]) -> LoadedBenchmark:
     """Return a stored benchmark with the LLMs of some uploads; as it is if there are none of them.
 
@@ -222,8 +214,10 @@ class SessionService(Service):
     def benchmark(self, slug: str) -> LoadedBenchmark:
         """Return a benchmark with the session's LLMs in it."""
         uploads = self._uploads(slug)
-        if made := next((material for material in uploads if material.made is not None), None):
-            return self._overlaid.get(made.key, partial(load_own_benchmark, self.database, made))
+        for upload in uploads:
+            if upload.made is not None:
+                made = partial(OwnBenchmark, self.database, upload.made, upload)
+                return self._overlaid.get(upload.key, made)
         stored = self._shared.benchmark(slug)
         return self._overlaid.get(stored.identity, lambda: overlay(stored, uploads))
 

@@ -65,7 +65,7 @@ class SessionData:
         """Names of the LLMs in the order of the file."""
         return tuple(self.responses)
 
-    def encode(self, name: str, tell: ProgressCallback | None = None) -> None:
+    def encode(self, name: str, on_progress: ProgressCallback | None = None) -> None:
         """Compute the representation of all responses, unless it is there already."""
         if name in self._encoded:
             return
@@ -73,7 +73,7 @@ class SessionData:
         places = [(llm, query) for llm, given in self.responses.items() for query in given]
         texts = [self.responses[llm][query] for llm, query in places]
         with _encoding:
-            arrays = fitted.encode(texts, [self.queries.get(query, "") for _, query in places], tell)
+            arrays = fitted.encode(texts, [self.queries.get(query, "") for _, query in places], on_progress)
         rows: dict[str, dict[str, Arrays]] = {llm: {} for llm in self.responses}
         for row, (llm, query) in enumerate(places):
             rows[llm][query] = {key: array[row] for key, array in arrays.items()}

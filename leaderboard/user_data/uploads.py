@@ -103,27 +103,20 @@ def _csv_rows(file: str, text: str, check: CheckColumns) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
     number = 0
-    while True:
-        number += 1
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise UploadError(file, f"this is not valid CSV ({error}).", number) from None
-        if not header:
-            header = [name.strip().lower() for name in fields]
-            _check_header(file, header, check)
-        elif fields and len(fields) != len(header):
-            raise UploadError(file, f"there are {len(fields)} fields under {len(header)} columns.", number)
-        elif fields:
-            yield number, dict(zip(header, fields, strict=True))
-
-
-def _check_header(file: str, header: list[str], check: CheckColumns) -> None:
-    if twice := next((name for name in header if name and header.count(name) > 1), None):
-        raise UploadError(file, f"the column {twice!r} occurs twice.", 1)
-    check(file, header, 1)
+    try:
+        for number, fields in enumerate(reader, start=1):
+            if not header:
+                header = [name.strip().lower() for name in fields]
+                if twice := next((name for name in header if name and header.count(name) > 1), None):
+                    raise UploadError(file, f"the column {twice!r} occurs twice.", 1)
+                check(file, header, 1)
+            elif fields and len(fields) != len(header):
+                reason = f"there are {len(fields)} fields under {len(header)} columns."
+                raise UploadError(file, reason, number)
+            elif fields:
+                yield number, dict(zip(header, fields, strict=True))
+    except csv.Error as error:
+        raise UploadError(file, f"this is not valid CSV ({error}).", number + 1) from None
 
 
 def _json_lines(file: str, text: str, check: CheckColumns) -> Iterator[Row]:

@@ -98,9 +98,11 @@ def _saved(held: HeldProfile, token: str, view: View) -> None:
         args=(held, token, profile),
     )
     if changed:
-        row.button("Back to what is saved", on_click=_go_back, args=(held,))
+        row.button("Back to what is saved", on_click=hold, args=(held,), kwargs={"show": True})
     _download(row, profile)
-    row.button("Close", help="Forget the link in this browser; the profile stays.", on_click=_close)
+    row.button(
+        "Close", help="Forget the link in this browser; the profile stays.", on_click=hold, args=(None,)
+    )
     with row.popover("Delete", icon=":material/delete:"):
         st.markdown("The profile is deleted here for good, and its link opens nothing any more.")
         st.button("Delete for good", on_click=_delete, args=(token,))
@@ -136,14 +138,6 @@ def _update(held: HeldProfile, token: str, profile: Profile) -> None:
         return
     hold(HeldProfile(saved.profile, token, saved))
     announce(_HELD, "The changes are saved.")
-
-
-def _go_back(held: HeldProfile) -> None:
-    hold(held, show=True)
-
-
-def _close() -> None:
-    hold(None)
 
 
 def _delete(token: str) -> None:

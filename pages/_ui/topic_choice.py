@@ -12,6 +12,12 @@ from leaderboard.view import TopicWeight, View, read_interests
 from pages._ui.session import change_view, correct_view, plain, show
 
 
+def topic_sizes(record: BenchmarkRecord) -> dict[str, int]:
+    """Return how many queries there are of each category and topic, by its name."""
+    sizes = {topic.name: topic.n_queries for category in record.categories for topic in category.topics}
+    return sizes | {category.name: category.n_queries for category in record.categories}
+
+
 def choose_topics(record: BenchmarkRecord, chosen: tuple[str, ...]) -> None:
     """Draw the tree; every tick changes the view."""
     st.markdown("**Topics**", help="None ticked means all of them.")
@@ -101,15 +107,18 @@ _FIRST = 2.0
 
 def choose_weights(record: BenchmarkRecord, view: View) -> None:
     """Draw the controls; every change goes into the view, and a topic that is not there is left out of it."""
-    sizes = {topic.name: topic.n_queries for category in record.categories for topic in category.topics}
-    sizes |= {category.name: category.n_queries for category in record.categories}
+    sizes = topic_sizes(record)
     known = [item for item in view.topic_weights if item.name in sizes]
     if unknown := [item.name for item in view.topic_weights if item.name not in sizes]:
         st.error(plain(f"{record.info.title} has no topic {unknown[0]!r}; its weight is left out."))
         correct_view(topic_weights=tuple(known))
     with st.expander("Weights and interests"):
         _interests(view)
-        names = [name for category in record.categories for name in _names(category)]
+        names = [
+            name
+            for category in record.categories
+            for name in (category.name, *(topic.name for topic in category.topics))
+        ]
         weighted = {item.name for item in known}
         st.selectbox(
             "Weigh a topic",
@@ -123,10 +132,6 @@ def choose_weights(record: BenchmarkRecord, view: View) -> None:
         )
         for item in known:
             _row(item)
-
-
-def _names(category: CategoryRecord) -> list[str]:
-    return [category.name, *(topic.name for topic in category.topics)]
 
 
 def _interests(view: View) -> None:

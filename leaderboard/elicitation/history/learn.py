@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins,
 from leaderboard.elicitation.posterior import PreferencePosterior, posterior_given
 from leaderboard.service import Service
 
-OnProgress = Callable[[str, int, int], object]
+OnProgress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is done, and how much there is."""
 
 READING, LEARNING = "Reading the answers", "Learning"
@@ -169,22 +170,11 @@ def learn_from_history(
     library = criterion_library()
     crm = registry.get_crm(registry.DEFAULT)
     benchmark = benchmark_margins(service.benchmark(slug), crm)
-    reading, learning = (_progress_of(step, on_progress) for step in (READING, LEARNING))
+    reading, learning = (on_progress and partial(on_progress, step) for step in (READING, LEARNING))
     pairs = [Pair(choice.query, choice.first, choice.second) for choice in history.choices]
     margins = pair_margins(pairs, crm, tuple(item.criterion for item in library), reading)
     past = HistoryMargins.of(history.choices, margins, benchmark, library)
     return learn_checklist(past, [choice.query for choice in history.choices], learning)
-
-
-def _progress_of(step: str, on_progress: OnProgress | None) -> ProgressCallback | None:
-    """Return what a step of the work reports its progress to."""
-    if on_progress is None:
-        return None
-
-    def report(done: int, total: int) -> None:
-        on_progress(step, done, total)
-
-    return report
 
 
 def learn_checklist(
@@ -284,17 +274,8 @@ def _fill_lines(
         sure = abs(mean[index]) > MIN_STANDARD_ERRORS * error[index]
         redundant = any(correlation[index, other] * sign * own > REDUNDANT for other, own in signed.items())
         if sure and not redundant and index not in signed:
-            filled.append(
-                ChecklistLine.of(
-                    index,
-                    polarity_of(sign),
-                    Weight.OPTIONAL,
-                    0.0,
-                    Evidence(0, 0),
-                    library=past.library,
-                    posterior=posterior,
-                )
-            )
+            line = (index, polarity_of(sign), Weight.OPTIONAL, 0.0, Evidence(0, 0))
+            filled.append(ChecklistLine.of(*line, library=past.library, posterior=posterior))
             signed[index] = sign
     return tuple(filled)
 

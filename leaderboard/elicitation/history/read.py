@@ -55,8 +55,6 @@ TOO_MANY = f"only {MAX_CHOICES} are used, evenly spread over the file"
 _MAX_SHOWN = 40
 
 _QUERY_COLUMNS = ("query", "prompt", "instruction", "question")
-_CHOSEN: tuple[str, ...] = ("chosen",)
-_REJECTED: tuple[str, ...] = ("rejected",)
 _FIRST_COLUMNS = ("response_a", "conversation_a")
 _SECOND_COLUMNS = ("response_b", "conversation_b")
 _WINNERS = {
@@ -231,18 +229,13 @@ def row_choices(rows: Iterable[Row], file: str) -> Iterator[PastChoice]:
 
 
 def _choice(record: Mapping[str, Any], file: str, row: int) -> PastChoice:
-    if "chosen" in record and "rejected" in record:
-        columns, outcome = (_CHOSEN, _REJECTED), ChoiceOutcome.FIRST
-    else:
-        columns, outcome = (_FIRST_COLUMNS, _SECOND_COLUMNS), _winner(record.get("winner"), file, row)
-    first, second = (_side(record, names, file, row) for names in columns)
+    columns, outcome = ["chosen", "rejected"], ChoiceOutcome.FIRST
+    if "chosen" not in record or "rejected" not in record:
+        outcome = _winner(record.get("winner"), file, row)
+        columns = [next(filter(record.__contains__, names)) for names in (_FIRST_COLUMNS, _SECOND_COLUMNS)]
+    first, second = (last_turn(record[column], column, file, row) for column in columns)
     query = _query(record, file, row) or first.query or second.query
     return PastChoice(query, first.response, second.response, outcome, max(first.turns, second.turns))
-
-
-def _side(record: Mapping[str, Any], columns: Sequence[str], file: str, row: int) -> _LastTurn:
-    column = next(column for column in columns if column in record)
-    return last_turn(record[column], column, file, row)
 
 
 def _query(record: Mapping[str, Any], file: str, row: int) -> str:
@@ -258,13 +251,9 @@ def _query(record: Mapping[str, Any], file: str, row: int) -> str:
 def _winner(value: object, file: str, row: int) -> ChoiceOutcome:
     name = value.strip().lower() if isinstance(value, str) else value
     if not isinstance(name, str) or name not in _WINNERS:
-        known = "model_a, model_b, tie or both_bad"
-        raise UploadError(file, f"'winner' is {_shortened(value)}, not {known}.", row)
+        shown = textwrap.shorten(repr(value), _MAX_SHOWN, placeholder=" …")
+        raise UploadError(file, f"'winner' is {shown}, not model_a, model_b, tie or both_bad.", row)
     return _WINNERS[name]
-
-
-def _shortened(value: object) -> str:
-    return textwrap.shorten(repr(value), _MAX_SHOWN, placeholder=" …")
 
 
 class _LastTurn(NamedTuple):
