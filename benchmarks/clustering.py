@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -40,12 +39,8 @@ FILES = (
 _POOL = "everyday"
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """The topics that one run in a fresh database found, and the seconds that each stage took, in order."""
-
-    seconds: dict[str, float]
-    found: TopicMapRecord
+Measurement = tuple[dict[str, float], TopicMapRecord]
+"""The seconds that each stage of a run in a fresh database took, in order, and the topics it found."""
 
 
 class Stopwatch:
@@ -73,7 +68,7 @@ def measure(corpora: Path, settings: ClusteringSettings) -> Measurement:
         watch.on_progress("end")
         database.close()
     del watch.seconds["end"]
-    return Measurement(watch.seconds, summary.found)
+    return watch.seconds, summary.found
 
 
 def in_own_process(measurement: Callable[[], Measurement]) -> Measurement:
@@ -82,14 +77,14 @@ def in_own_process(measurement: Callable[[], Measurement]) -> Measurement:
         return process.submit(measurement).result()
 
 
-def report(first: Measurement, second: Measurement) -> Report:
-    """Return the figures as a table."""
-    found, figures = first.found, first.found.quality
-    same = "yes" if found.digest == second.found.digest else "no"
+def report(timed: dict[str, float], found: TopicMapRecord, again: TopicMapRecord) -> Report:
+    """Return the figures as a table: seconds of each stage, the topics, and those of a second run."""
+    figures = found.quality
+    same = "yes" if found.digest == again.digest else "no"
     stable = figures.get("stability")
-    rows = [(stage, duration(seconds)) for stage, seconds in first.seconds.items()]
+    rows = [(stage, duration(seconds)) for stage, seconds in timed.items()]
     rows += [
-        ("All", duration(sum(first.seconds.values()))),
+        ("All", duration(sum(timed.values()))),
         ("Queries", f"{figures['n_queries']:,}"),
         ("Topics", f"{figures['n_topics']}"),
         ("Parts of topics", f"{figures['n_parts']}"),
@@ -138,12 +133,12 @@ def main(
     settings = read_clustering_settings(config)
     # The second run shows the tree alone, which does not depend on how its quality is measured.
     unmeasured = settings.model_copy(update={"quality": settings.quality.model_copy(update={"seeds": 0})})
-    first = in_own_process(partial(measure, corpora, settings))
-    second = in_own_process(partial(measure, corpora, unmeasured))
-    report(first, second).finish(output)
+    timed, found = in_own_process(partial(measure, corpora, settings))
+    _, again = in_own_process(partial(measure, corpora, unmeasured))
+    report(timed, found, again).finish(output)
     if tree_output is not None:
         tree_output.parent.mkdir(parents=True, exist_ok=True)
-        tree_output.write_text(tree(first.found), encoding="utf-8")
+        tree_output.write_text(tree(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

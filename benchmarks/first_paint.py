@@ -55,22 +55,6 @@ class MeasurementError(Exception):
 
 
 @dataclass(frozen=True)
-class Step:
-    """One wait of a person.
-
-    Attributes:
-        database: Whether the server was started on a new or an existing database.
-        seconds: Until the ranking was visible.
-        memory: Resident memory of the server afterwards, in bytes.
-    """
-
-    name: str
-    database: str
-    seconds: float
-    memory: int
-
-
-@dataclass(frozen=True)
 class Server:
     """A running app."""
 
@@ -147,8 +131,8 @@ def chromium(*options: str) -> Iterator[Browser]:
             browser.close()
 
 
-def measure(browser: Browser, folder: Path, database: str) -> list[Step]:
-    """Start a server and open pages as a person would; ``database`` says in the report which start it is."""
+def measure(browser: Browser, folder: Path, database: str) -> list[tuple[str, ...]]:
+    """Return a row for each wait of a person; ``database`` says which start of the server it is."""
     links = {"Open the page": ""}
     links |= {
         f"Open a link with {count} criterion": _link(criterion)
@@ -159,13 +143,11 @@ def measure(browser: Browser, folder: Path, database: str) -> list[Step]:
     with running_server(folder / "usl.sqlite3", folder / "server.log") as server:
         server.wait_until_up()
         _open(browser, server, "")
-        steps = [Step("Start the server, open the page", database, perf_counter() - start, server.memory())]
-        for name, link in links.items():
-            seconds = _open(browser, server, link)
-            steps.append(Step(name, database, seconds, server.memory()))
-        seconds = _type(browser, server)
-        steps.append(Step(f"Type a criterion (median of {len(_TYPED)})", database, seconds, server.memory()))
-    return steps
+        waits = [("Start the server, open the page", perf_counter() - start, server.memory())]
+        waits += [(name, _open(browser, server, link), server.memory()) for name, link in links.items()]
+        what = f"Type a criterion (median of {len(_TYPED)})"
+        waits.append((what, _type(browser, server), server.memory()))
+    return [(name, database, duration(seconds), size(memory)) for name, seconds, memory in waits]
 
 
 def _type(browser: Browser, server: Server) -> float:
@@ -217,16 +199,6 @@ def _free_port() -> int:
         return port
 
 
-def report(steps: list[Step]) -> Report:
-    """Return the steps as a table."""
-    return Report(
-        title="Until the ranking is on the screen",
-        columns=("step", "database", "time", "server memory after"),
-        rows=tuple((step.name, step.database, duration(step.seconds), size(step.memory)) for step in steps),
-        note=f"Headless Chromium with an empty cache at every step. {describe_machine()}.",
-    )
-
-
 @app.command()
 def main(
     output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
@@ -234,8 +206,13 @@ def main(
     """Time the way to the first ranking on the screen, after a first and a second start."""
     with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as name, chromium() as browser:
         folder = Path(name)
-        steps = [step for database in ("new", "existing") for step in measure(browser, folder, database)]
-    report(steps).finish(output)
+        rows = [row for database in ("new", "existing") for row in measure(browser, folder, database)]
+    Report(
+        title="Until the ranking is on the screen",
+        columns=("step", "database", "time", "server memory after"),
+        rows=tuple(rows),
+        note=f"Headless Chromium with an empty cache at every step. {describe_machine()}.",
+    ).finish(output)
 
 
 if __name__ == "__main__":

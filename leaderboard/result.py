@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,9 +124,7 @@ class Leaderboard:
     def shown_categories(self) -> tuple[str, ...]:
         """The categories of the selected queries, in display order: one column each."""
         selected = queries_with(self.benchmark, self.view.topics, self.view.topic_weights)
-        present = {
-            query.category for query, chosen in zip(self.benchmark.queries, selected, strict=True) if chosen
-        }
+        present = {query.category for query in compress(self.benchmark.queries, selected)}
         return tuple(category.name for category in self.benchmark.categories if category.name in present)
 
     @property

@@ -21,13 +21,8 @@ def selected_queries(
         return np.ones(len(query_topics), dtype=np.bool_)
     check_topics(topics, query_categories, query_topics)
     wanted = set(topics)
-    return np.array(
-        [
-            category in wanted or topic in wanted
-            for category, topic in zip(query_categories, query_topics, strict=True)
-        ],
-        dtype=np.bool_,
-    )
+    named = [not wanted.isdisjoint(names) for names in zip(query_categories, query_topics, strict=True)]
+    return np.array(named, dtype=np.bool_)
 
 
 def check_topics(topics: Sequence[str], query_categories: Sequence[str], query_topics: Sequence[str]) -> None:
@@ -72,13 +67,9 @@ def topic_weights_of_queries(
     """Weights of queries ``[Q]``: the topic's, else the category's, else 1; raises as ``check_topics``."""
     by_name = {item.name: item.weight for item in weights}
     check_topics(tuple(by_name), query_categories, query_topics)
-    return np.array(
-        [
-            by_name.get(topic, by_name.get(category, 1.0))
-            for category, topic in zip(query_categories, query_topics, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    names = zip(query_categories, query_topics, strict=True)
+    found = [by_name.get(topic, by_name.get(category, 1.0)) for category, topic in names]
+    return np.array(found, dtype=np.float64)
 
 
 def indices_of(names: Sequence[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]:

@@ -175,13 +175,13 @@ def weights_sentences(view: View, n_queries: int, n_effective: float, distant: S
     if view.topic_weights:
         sentences.append(f"Topics are weighted: {_some_weights(view.topic_weights)}.")
     if view.interests:
-        uses = listed([_quoted(interest) for interest in view.interests])
+        uses = listed([f"“{interest}”" for interest in view.interests])
         sentences.append(f"Queries count by how close they are to {uses}.")
     if not sentences:
         return ""
     sentences.append(f"As weighted, the {n_queries} queries are worth {n_effective:.0f} that count alike.")
     if distant:
-        unmet = listed([_quoted(interest) for interest in distant], "or")
+        unmet = listed([f"“{interest}”" for interest in distant], "or")
         sentences.append(f"No query here fits {unmet}: do not rely on that part.")
     return " ".join(sentences)
 
@@ -213,10 +213,6 @@ def _some_weights(weights: Sequence[TopicWeight]) -> str:
     named = [f"{item.name} × {item.number}" for item in weights[:_NAMED_WEIGHTS]]
     more = len(weights) - len(named)
     return listed([*named, f"{more} more"] if more else named)
-
-
-def _quoted(text: str) -> str:
-    return f"“{text}”"
 
 
 def warning_sentence(warning: CriterionWarning) -> str:

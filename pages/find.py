@@ -104,7 +104,6 @@ def _go(way: str) -> None:
 
 
 def _learn_here(way: str) -> None:
-    """Learn from the answers of a benchmark: by choices between them, or by questions about them."""
     readable = {summary.slug: summary.title for summary in readable_benchmarks(service())}
     if not readable:
         st.info("No benchmark with texts is stored here: import one to choose between its answers.")
@@ -158,7 +157,6 @@ def _choose_source(readable: dict[str, str], wanted: str) -> str:
 
 
 def _learn_from_history() -> None:
-    """Draw the upload, or what was learnt from the last one."""
     learnt = st.session_state.get(_LEARNT) or _upload_history()
     if learnt is not None:
         _show_learnt(*learnt)

@@ -29,8 +29,8 @@ from leaderboard.user_data.profiles import Profile
 from leaderboard.view import DEFAULT_BENCHMARK, View
 
 
-class ChecklistFormat(StrEnum):
-    """How a checklist is printed."""
+class PrintFormat(StrEnum):
+    """How a checklist, or correlations, are printed."""
 
     TABLE = "table"
     JSON = "json"
@@ -44,7 +44,7 @@ def criteria_from(
     profile: Annotated[
         Path | None, typer.Option(help="Write the checklist as a profile, for “rank --profile”.")
     ] = None,
-    format: Annotated[ChecklistFormat, typer.Option(help="table or json.")] = ChecklistFormat.TABLE,
+    format: Annotated[PrintFormat, typer.Option(help="table or json.")] = PrintFormat.TABLE,
 ) -> None:
     """Learn a checklist from your past choices between answers.
 
@@ -60,7 +60,7 @@ def criteria_from(
         )
     if profile is not None:
         _write_profile(profile, View(benchmark, criteria=criteria_of(learnt.lines)))
-    if format is ChecklistFormat.JSON:
+    if format is PrintFormat.JSON:
         typer.echo(checklist_json(history, learnt))
     else:
         _print_checklist(history, learnt)

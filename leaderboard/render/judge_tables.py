@@ -79,7 +79,6 @@ def _table(
     background: str,
     descriptions: dict[str, str] | None = None,
 ) -> str:
-    """Return a table under two rows of headings: groups of columns, and the columns."""
     described = {report.judge: (descriptions or {}).get(report.judge, "") for report, _, _ in rows}
     return render(
         "judges", name=name, groups=groups, rows=rows, background=background, descriptions=described

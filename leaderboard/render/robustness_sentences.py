@@ -93,7 +93,6 @@ def sensitivity_sentences(
 
 
 def _without(items: Sequence[WithoutOne], titles: Mapping[str, str]) -> str:
-    """Say that criteria, or categories, change the top in the same way."""
     item = items[0]
     names = [f"“{each.left_out}”" if each.is_criterion else each.left_out for each in items]
     kinds = ("criterion", "criteria") if item.is_criterion else ("category", "categories")

@@ -129,7 +129,7 @@ def topic_treemap(tree: TopicTree, palette: Palette) -> go.Figure:
         values.append(size)
         colours.append(palette.of_category(place))
         hovers.append(f"{label(category)}<br>{size:,} queries in {len(roots)} topics")
-        for topic in (each for root in roots for each in _with_parts(tree, root)):
+        for topic in (tree[key] for root in roots for key in tree.family(root.key) if tree.size(key)):
             ids.append(topic.key)
             labels.append(_area_label(tree, topic))
             parents.append(topic.parent or f"category:{category}")
@@ -167,12 +167,6 @@ def topic_treemap(tree: TopicTree, palette: Palette) -> go.Figure:
         hoverlabel={"align": "left"},
     )
     return figure
-
-
-def _with_parts(tree: TopicTree, topic: Topic) -> list[Topic]:
-    """Return a topic and its parts, those without a query left out."""
-    family = [tree[key] for key in tree.family(topic.key)]
-    return [each for each in family if tree.size(each.key)]
 
 
 def _topic_hover(tree: TopicTree, topic: Topic) -> str:

@@ -41,11 +41,8 @@ class ScoreMatrix:
     @classmethod
     def empty(cls, answered: Mask) -> ScoreMatrix:
         """Nothing is judged yet."""
-        return cls(
-            np.full(answered.shape, np.nan, dtype=np.float32),
-            np.zeros_like(answered, dtype=np.bool_),
-            answered,
-        )
+        unknown = np.full(answered.shape, np.nan, dtype=np.float32)
+        return cls(unknown, np.zeros_like(answered, dtype=np.bool_), answered)
 
     def with_rows(self, llms: Sequence[str], rows: Mapping[str, ScoreRow]) -> ScoreMatrix:
         """Return the matrix with what is judged in the LLMs' stored rows."""

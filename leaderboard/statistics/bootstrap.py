@@ -143,7 +143,7 @@ def win_rate_interval(
     n_queries: NDArray[np.integer],
     level: float = LEVEL,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Percentile interval of each win rate, always around the win rate itself.
+    """Percentile interval of each win rate, always around it; raises as ``percentile_interval``.
 
     Where the percentiles miss the win rate, the nearer end is moved to it: widening an interval cannot lower
     its coverage. One query says nothing about the spread between queries, so its interval is all of [0, 1].
@@ -152,13 +152,9 @@ def win_rate_interval(
         samples: [B, L], from ``bootstrap_win_rates``.
         win_rate: [L], fractions; NaN for an LLM without responses.
         n_queries: [L], on how many queries each win rate rests.
-        level: in (0, 1).
 
     Returns:
         Low and high, [L] each, with 0 ≤ low ≤ win rate ≤ high ≤ 1; NaN where the win rate is NaN.
-
-    Raises:
-        LeaderboardError: if ``level`` is out of range.
     """
     low, high = percentile_interval(samples, level)
     low = np.where(n_queries == 1, 0.0, np.minimum(low, win_rate))
@@ -169,20 +165,16 @@ def win_rate_interval(
 def rank_interval(
     samples: NDArray[np.floating], level: float = LEVEL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Between which ranks each LLM lies in the central share ``level`` of the resamples.
+    """Ranks between which an LLM is in the share ``level`` of resamples; raises as ``percentile_interval``.
 
     In each resample the LLMs that have a win rate get competition ranks ("1, 2, 2, 4"); the percentiles are
     rounded outward.
 
     Args:
         samples: [B, L], win rates from ``bootstrap_win_rates``.
-        level: in (0, 1).
 
     Returns:
         Best and worst rank, [L] each, from 1; ``UNRANKED`` for an LLM that is never ranked.
-
-    Raises:
-        LeaderboardError: if ``level`` is out of range.
     """
     absent = np.isnan(samples)
     rounded = np.round(samples, _SAMPLE_DECIMALS)

@@ -111,15 +111,10 @@ def estimate(
     soft: bool = False,
     terms: NDArray[np.floating] | None = None,
 ) -> Estimate:
-    """Return win rates on the queries in use.
+    """Return win rates on the queries in use; the other arguments are those of ``rank_llms``.
 
     Args:
-        prob: [L, Q], probability that the LLM's response is preferred to the baseline's, NaN where missing.
-        strata: [Q], topic index of each query.
         used: [Q], which queries count.
-        weights: [Q], how much each query counts, on any scale; a weight of 0 leaves the query out.
-        soft: mean probabilities instead of the share of queries won.
-        terms: [L, Q, P], what is to be controlled for (``leaderboard.statistics.style_control``).
 
     Raises:
         LeaderboardError: if no query is in use; if ``terms`` does not match ``prob``; as in ``win_rate``.

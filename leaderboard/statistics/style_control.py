@@ -169,11 +169,8 @@ class _Data:
     @classmethod
     def of(cls, outcomes: NDArray[np.floating], terms: NDArray[np.floating], weights: _Array) -> _Data:
         present = ~np.isnan(outcomes)
-        return cls(
-            np.where(present, outcomes, 0.0),
-            np.where(present[..., np.newaxis], terms, 0.0),
-            present * weights,
-        )
+        known = np.where(present[..., np.newaxis], terms, 0.0)
+        return cls(np.where(present, outcomes, 0.0), known, present * weights)
 
 
 def fit_controlled(
@@ -223,24 +220,14 @@ def bootstrap_controlled(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> NDArray[np.float32]:
-    """Controlled win rates of every LLM in every resample, the resamples being those of the plain ones.
+    """Controlled win rates [B, L], in the resamples of the plain ones (see ``bootstrap_win_rates``).
 
     Each resample takes one Newton step from the fit on all queries (k-step bootstrap, Andrews 2002), with
     the resample's own gradient and Hessian; both are sums over queries, so all resamples together are one
     matrix product. The step is taken on the scale of win rates, on which it is exact without effects.
 
     Args:
-        fit: of ``outcomes``, ``terms`` and ``weights``.
-        outcomes: [L, Q], in [0, 1], NaN where missing.
-        terms: [L, Q, P].
-        strata: [Q], the topic index of each query.
-        weights: [Q], all positive, on any scale.
-
-    Returns:
-        [B, L], fractions; NaN where a resample draws no query the LLM has a response to.
-
-    Raises:
-        LeaderboardError: as in ``bootstrap_plan``.
+        fit: of ``outcomes`` [L, Q], ``terms`` [L, Q, P] and ``weights`` [Q], which are all positive.
     """
     n_llms, n_queries, n_terms = terms.shape
     data = _Data.of(outcomes, terms, checked_weights(weights, n_queries))
@@ -281,17 +268,7 @@ def controlled_within(
     terms: NDArray[np.floating],
     weights: NDArray[np.floating] | None = None,
 ) -> NDArray[np.float64]:
-    """Controlled win rates [L] on part of the queries, such as a category, with the effects of the whole.
-
-    Args:
-        fit: of all queries.
-        outcomes: [L, Q'], of the part.
-        terms: [L, Q', P].
-        weights: [Q'].
-
-    Returns:
-        [L]; NaN for an LLM without a response in the part.
-    """
+    """Controlled win rates [L] on part of the queries, by the effects of all; NaN if none is answered."""
     data = _Data.of(outcomes, terms, checked_weights(weights, outcomes.shape[1]))
     plain = win_rates(outcomes, weights)
     strength = np.nan_to_num(fit.strength)

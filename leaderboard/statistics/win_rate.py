@@ -51,7 +51,7 @@ def outcomes(prob: NDArray[np.floating], *, soft: bool = False) -> NDArray[np.fl
 def win_rates(
     outcomes: NDArray[np.floating], weights: NDArray[np.floating] | None = None
 ) -> NDArray[np.float64]:
-    """Mean outcome of each LLM over the queries it has a response to.
+    """Mean outcome of each LLM over the queries it has a response to; raises as ``checked_weights``.
 
     Args:
         outcomes: [L, Q], in [0, 1], NaN where missing.
@@ -59,10 +59,6 @@ def win_rates(
 
     Returns:
         [L], fractions in [0, 1]; NaN for an LLM without a response to any query of positive weight.
-
-    Raises:
-        LeaderboardError: if there is not one weight a query; if a weight is negative or not finite, or if
-            all are zero.
     """
     checked = checked_weights(weights, outcomes.shape[1])
     present = ~np.isnan(outcomes)
@@ -115,16 +111,10 @@ them cannot be told from the baseline (two-sided sign test at 5 %)."""
 def interest_weights(
     closeness: NDArray[np.floating], temperature: float = TEMPERATURE
 ) -> NDArray[np.float64]:
-    """Weights of queries by their closeness to interests, each of which gets the same share.
+    """Weights of queries ``[Q]`` by their cosines with interests ``[K, Q]``, each of which has the same share.
 
-    The weight of query q is Σ_k exp(c_kq / T) / Σ_q' exp(c_kq' / T), the sum of one softmax an interest.
-
-    Args:
-        closeness: ``[K, Q]``, cosine of interest and query.
-        temperature: T, positive.
-
-    Returns:
-        ``[Q]``, adding up to K; ones where there is no interest.
+    The weight of query q is Σ_k exp(c_kq / T) / Σ_q' exp(c_kq' / T), the sum of one softmax an interest; they
+    add up to K, but are ones where there is no interest.
     """
     if not len(closeness):
         return np.ones(closeness.shape[1])

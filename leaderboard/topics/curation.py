@@ -181,11 +181,8 @@ class CuratedTopics:
         return {query: place for place, query in enumerate(self.tree.query_ids)}
 
 
-@dataclass(frozen=True, eq=False)
-class _Stored:
-    queries: tuple[PoolQueryRecord, ...]
-    record: TopicMapRecord
-    found: TopicTree
+_Stored = tuple[tuple[PoolQueryRecord, ...], TopicMapRecord, TopicTree]
+"""A pool's queries and its topics as they were found."""
 
 
 class Curation:
@@ -304,12 +301,10 @@ class Curation:
         digest = pools.topic_map_digest(session, found)
         log = pools.curation_of(session, found)
         identity = (slug, digest, pool.updated_at)
-        stored = self._stored.get(identity, lambda: _load(session, slug))
+        queries, record, tree = self._stored.get(identity, lambda: _load(session, slug))
         return self._curated.get(
             (identity, _version(digest, log)),
-            lambda: CuratedTopics(
-                pool, stored.queries, stored.record, stored.found, replay(stored.found, log), log
-            ),
+            lambda: CuratedTopics(pool, queries, record, tree, replay(tree, log), log),
         )
 
 
@@ -317,7 +312,7 @@ def _load(session: Session, slug: str) -> _Stored:
     pool = pools.find_pool(session, slug)
     queries = pools.pool_queries(session, pool)
     record = pools.get_topic_map(session, pool)
-    return _Stored(queries, record, TopicTree.found(record, [query.id for query in queries]))
+    return queries, record, TopicTree.found(record, [query.id for query in queries])
 
 
 def _version(digest: str, log: tuple[CurationRecord, ...]) -> str:

@@ -125,13 +125,9 @@ class TopicTree:
     def indices(self) -> NDArray[np.int32]:
         """Places in ``topics`` ``[Q]``: −1 for outliers and −2 for dropped queries."""
         position = {topic.key: index for index, topic in enumerate(self.topics)} | {OUTLIER: _NOT_FOUND}
-        return np.array(
-            [
-                _LEFT_OUT if query in self.dropped else position[key]
-                for query, key in zip(self.query_ids, self.topic_of, strict=True)
-            ],
-            dtype=np.int32,
-        )
+        of_queries = zip(self.query_ids, self.topic_of, strict=True)
+        found = [_LEFT_OUT if query in self.dropped else position[key] for query, key in of_queries]
+        return np.array(found, dtype=np.int32)
 
     @cached_property
     def n_kept(self) -> int:

@@ -99,7 +99,6 @@ def _read_criteria() -> None:
 
 
 def _live(first: View, second: View) -> None:
-    """Draw the comparison, and again while one of the judges is at work."""
     new = st.session_state.get("agreement_asked") != (first, second)
     st.session_state.agreement_asked = (first, second)
     with errors_shown():
@@ -149,7 +148,6 @@ def _draw_agreement(compared: Agreement) -> None:
 
 
 def _progress(leaderboard: Leaderboard, place: str) -> None:
-    """Draw how far a slow judge is, with a way to stop it or to go on; nothing when it is done."""
     judging, view = leaderboard.judging, leaderboard.view
     if judging is None or judging.own.state is State.FINISHED:
         return

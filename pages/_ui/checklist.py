@@ -116,7 +116,6 @@ def _edited(key: str, line: ChecklistLine) -> ChecklistLine | None:
 
 
 def _rank(lines: Mapping[str, ChecklistLine], added: str) -> None:
-    """Carry the edited lines and an added criterion to the leaderboard."""
     try:
         edited = [line for key, learnt in lines.items() if (line := _edited(key, learnt)) is not None]
         own = (Criterion(added),) if added.strip() else ()

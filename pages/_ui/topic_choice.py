@@ -65,7 +65,6 @@ def _topic(category: CategoryRecord, topic: str, n_queries: int, ticked: list[st
 
 
 def _found_topics(record: BenchmarkRecord, chosen: tuple[str, ...], searched: str) -> None:
-    """Draw topics whose name, or whose category's name, contains what was searched for."""
     found = False
     for category in record.categories:
         names = [topic.name for topic in category.topics if topic.n_queries]

@@ -121,7 +121,6 @@ def _row(upload: SessionData) -> None:
 
 
 def _view_of(upload: SessionData) -> View:
-    """Return the session's view, of the upload's benchmark."""
     view: View = st.session_state.view
     if view.benchmark == upload.benchmark:
         return view
@@ -203,7 +202,6 @@ def _queries_file(slug: str) -> str:
 
 
 def _take_in(upload: SessionData) -> None:
-    """Compute what the embedded judge reads of the responses, and rank with them."""
     bar = st.progress(0.0, "Reading the responses …")
 
     def show_progress(done: int, total: int) -> None:

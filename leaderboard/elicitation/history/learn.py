@@ -163,9 +163,7 @@ def learn_from_history(
 ) -> HistoryChecklist:
     """Return what the choices say, in lines that say it of a benchmark's responses.
 
-    Raises:
-        NotFoundError: There is no such benchmark.
-        RepresentationMissingError: A response of the benchmark has not been embedded.
+    Raises as ``Service.benchmark`` and ``benchmark_margins``.
     """
     library = criterion_library()
     crm = registry.get_crm(registry.DEFAULT)
