@@ -346,13 +346,8 @@ def _labelled(pair: Mapping[str, Any]) -> dict[str, Any]:
     replies = {
         f"model_{side}": [{"role": "assistant", "content": pair[f"response_{side}"]}] for side in ("a", "b")
     }
-    return {
-        "idx": pair["id"],
-        "prompt": pair["query"],
-        **replies,
-        "criteria": pair["criteria"],
-        "preference": preference,
-    }
+    asked = {"idx": pair["id"], "prompt": pair["query"]}
+    return {**asked, **replies, "criteria": pair["criteria"], "preference": preference}
 
 
 def _query_options(count: int, skip: int = 0) -> list[str]:

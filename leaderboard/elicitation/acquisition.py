@@ -9,7 +9,7 @@ the expected reduction of variance, where s_l is the place of LLM l by win rate 
 runs over the four answers; plus a little of the expected information about the weights themselves (Lindley
 1956), which decides where the ranking is settled.
 
-Beside it: the ranking that the posterior expects, and how sure that is.
+Beside it: how sure the ranking is that the posterior expects.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ _QUERIES = 120
 """Ranked queries, drawn at random, on which expected win rates are taken."""
 _ENOUGH = 20
 """Queries with two readable responses from which on longer responses are not candidates."""
-TOP = 3
-"""LLMs at the top of a ranking whose order matters most."""
 _RANKING_DRAWS = 500
 READABLE = 220
 """Words that a person reads without effort; longer responses are shown only where there are no others."""
@@ -200,33 +198,14 @@ def _entropy(prob: Floats) -> Floats:
     return np.asarray(-(prob * np.log(prob)).sum(axis=0))
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedRanking:
-    """The ranking of L LLMs that the posterior expects.
+def expected_agreement(posterior: PreferencePosterior, candidates: CandidatePairs) -> float:
+    """Return the expected share of pairs of LLMs that the expected ranking has the right way round.
 
-    Attributes:
-        order: Indices of the LLMs, best first, by their mean rank ``[L]``.
-        agreement: Expected share of pairs of LLMs that the order has the right way round; (1 + τ) / 2 of
-            Kendall's τ. About 0.5 before the first choice.
-        top: Expected share of the order's first ``TOP`` that are among the first ``TOP`` of the true ranking.
+    That ranking is by mean rank under draws of the person's weights. The share is (1 + τ) / 2 of Kendall's τ,
+    about 0.5 before the first choice.
     """
-
-    order: NDArray[np.intp]
-    agreement: float
-    top: float
-
-
-def expected_ranking(posterior: PreferencePosterior, candidates: CandidatePairs) -> ExpectedRanking:
-    """Return the expected ranking by win rate under draws of the person's weights."""
     score = candidates.scores(posterior.sample(_RANKING_DRAWS))
-    ranks = (-score).argsort(axis=1).argsort(axis=1)
-    order = ranks.mean(axis=0).argsort(kind="stable")
-    ordered = score[:, order]
-    first, second = np.triu_indices(len(order), 1)
+    ordered = score[:, (-score).argsort(axis=1).argsort(axis=1).mean(axis=0).argsort(kind="stable")]
+    first, second = np.triu_indices(ordered.shape[1], 1)
     right = (ordered[:, first] > ordered[:, second]) + 0.5 * (ordered[:, first] == ordered[:, second])
-    size = min(TOP, len(order))
-    return ExpectedRanking(
-        order=order,
-        agreement=float(right.mean()) if len(first) else 1.0,
-        top=float((ranks[:, order[:size]] < size).mean()),
-    )
+    return float(right.mean()) if len(first) else 1.0

@@ -59,7 +59,11 @@ def criteria_from(
             lambda what, done, total: write(f"{what}: {done:,} of {total:,}"),
         )
     if profile is not None:
-        _write_profile(profile, View(benchmark, criteria=criteria_of(learnt.lines)))
+        view = View(benchmark, criteria=criteria_of(learnt.lines))
+        try:
+            profile.write_text(Profile.of(view).to_text(), encoding="utf-8")
+        except OSError as error:
+            raise UploadError(str(profile), f"it cannot be written ({error.strerror}).") from None
     if format is PrintFormat.JSON:
         typer.echo(checklist_json(history, learnt))
     else:
@@ -103,13 +107,6 @@ def _content(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise UploadError(str(file), f"it cannot be read ({error.strerror}).") from None
-
-
-def _write_profile(path: Path, view: View) -> None:
-    try:
-        path.write_text(Profile.of(view).to_text(), encoding="utf-8")
-    except OSError as error:
-        raise UploadError(str(path), f"it cannot be written ({error.strerror}).") from None
 
 
 def _print_checklist(history: ChoiceHistory, learnt: HistoryChecklist) -> None:

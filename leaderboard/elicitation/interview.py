@@ -33,7 +33,7 @@ from crm.llm.prompt import read_prompt
 from crm.llm.structured import UnusableReplyError, parse_json
 from crm.paths import BUNDLED
 from crm.protocol import Floats
-from leaderboard.elicitation.acquisition import TOP, CandidatePairs, explained_variance, standardised_ranks
+from leaderboard.elicitation.acquisition import CandidatePairs, explained_variance, standardised_ranks
 from leaderboard.elicitation.library import LibraryCriterion, criterion_library
 from leaderboard.elicitation.posterior import Draws, PreferencePosterior
 from leaderboard.errors import LeaderboardError
@@ -43,6 +43,8 @@ NO_PREFERENCE = "No preference"
 _SIGNS = {"+": 1.0, "-": -1.0}
 
 MAX_QUESTIONS = 5
+TOP = 3
+"""LLMs at the top of a ranking whose order matters most."""
 SHARPNESS = 4.0
 INDIFFERENCE = 0.35
 """The correlation at which an option is taken as readily as none."""

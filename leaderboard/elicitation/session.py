@@ -21,7 +21,7 @@ from crm import registry
 from crm.embedded.representation import representation
 from db.records import BenchmarkSummary
 from leaderboard.benchmark import LoadedBenchmark, missing_texts_message
-from leaderboard.elicitation.acquisition import CandidatePairs, ExpectedRanking, expected_ranking, next_pair
+from leaderboard.elicitation.acquisition import CandidatePairs, expected_agreement, next_pair
 from leaderboard.elicitation.checklist import (
     ChecklistLine,
     checklist,
@@ -142,9 +142,9 @@ class ElicitationSession:
         return next_question(self.posterior, self.candidates, interview_questions())
 
     @property
-    def ranking(self) -> ExpectedRanking:
-        """The ranking that is expected by now, and how sure it is."""
-        return expected_ranking(self.posterior, self.candidates)
+    def agreement(self) -> float:
+        """Share of pairs of LLMs that the ranking expected by now is expected to have the right way round."""
+        return expected_agreement(self.posterior, self.candidates)
 
     def chosen(self, outcome: ChoiceOutcome) -> ElicitationSession:
         """Return the session after one more choice."""

@@ -71,7 +71,10 @@ class Scheduler:
     """The jobs of a process; may be used by any of its threads."""
 
     def __init__(self, judges_at_once: int | None = None) -> None:
-        """Let so many judges work at once, else as many as the environment says or a LeaderboardError."""
+        """Let so many judges work at a time, by default as many as the environment says, else two.
+
+        Raises a LeaderboardError where the environment's number is none.
+        """
         self._most = judges_at_once or _judges_at_once()
         self._jobs: OrderedDict[Hashable, ScheduledTask] = OrderedDict()
         self._queue: list[ScheduledTask] = []
@@ -156,11 +159,8 @@ class Scheduler:
 
     def _leave_others(self, job: ScheduledTask, subscriber: str) -> None:
         for other in self._jobs.values():
-            if (
-                other is not job
-                and subscriber in other.subscriptions
-                and not other.subscriptions[subscriber].stopped
-            ):
+            subscription = other.subscriptions.get(subscriber)
+            if other is not job and subscription is not None and not subscription.stopped:
                 del other.subscriptions[subscriber]
 
     def _ahead(self, job: ScheduledTask, subscriber: str, selected: Mask) -> Mask:

@@ -138,12 +138,9 @@ def percentile_interval(
 
 
 def win_rate_interval(
-    samples: NDArray[np.floating],
-    win_rate: NDArray[np.floating],
-    n_queries: NDArray[np.integer],
-    level: float = LEVEL,
+    samples: NDArray[np.floating], win_rate: NDArray[np.floating], n_queries: NDArray[np.integer]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Percentile interval of each win rate, always around it; raises as ``percentile_interval``.
+    """95 % percentile interval of each win rate, always around the win rate itself.
 
     Where the percentiles miss the win rate, the nearer end is moved to it: widening an interval cannot lower
     its coverage. One query says nothing about the spread between queries, so its interval is all of [0, 1].
@@ -156,16 +153,14 @@ def win_rate_interval(
     Returns:
         Low and high, [L] each, with 0 ≤ low ≤ win rate ≤ high ≤ 1; NaN where the win rate is NaN.
     """
-    low, high = percentile_interval(samples, level)
+    low, high = percentile_interval(samples)
     low = np.where(n_queries == 1, 0.0, np.minimum(low, win_rate))
     high = np.where(n_queries == 1, 1.0, np.maximum(high, win_rate))
     return low, high
 
 
-def rank_interval(
-    samples: NDArray[np.floating], level: float = LEVEL
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Ranks between which an LLM is in the share ``level`` of resamples; raises as ``percentile_interval``.
+def rank_interval(samples: NDArray[np.floating]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Between which ranks each LLM lies in the central 95 % of the resamples.
 
     In each resample the LLMs that have a win rate get competition ranks ("1, 2, 2, 4"); the percentiles are
     rounded outward.
@@ -180,7 +175,7 @@ def rank_interval(
     rounded = np.round(samples, _SAMPLE_DECIMALS)
     ranks = rankdata(np.where(absent, np.inf, -rounded), method="min", axis=1).astype(np.float32)
     ranks[absent] = np.nan
-    low, high = percentile_interval(ranks, level)
+    low, high = percentile_interval(ranks)
     best, worst = (np.nan_to_num(ends, nan=UNRANKED) for ends in (np.floor(low), np.ceil(high)))
     return best.astype(np.int64), worst.astype(np.int64)
 

@@ -142,9 +142,9 @@ def rbo_depths(n: int, persistence: float = PERSISTENCE) -> NDArray[np.int64]:
     return np.arange(1, min(n, negligible) + 1)
 
 
-def highest_rbo(n: int, persistence: float = PERSISTENCE) -> float:
+def highest_rbo(n: int) -> float:
     """RBO of a ranking of n LLMs with itself, 1 − pⁿ: what a truncated RBO is to be read against."""
-    return 1 - persistence**n
+    return 1 - PERSISTENCE**n
 
 
 def weighted_tau(predicted: Ranks, reference: Ranks) -> float:

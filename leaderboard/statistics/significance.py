@@ -119,16 +119,13 @@ def pairwise_significance(found: Estimate, llms: Sequence[str]) -> PairwiseSigni
 
 
 def distinguishable(
-    win_rate: NDArray[np.floating],
-    samples: NDArray[np.floating],
-    n_queries: NDArray[np.integer],
-    level: float = LEVEL,
+    win_rate: NDArray[np.floating], samples: NDArray[np.floating], n_queries: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
     """Return which pairs of LLMs differ by more than chance, with all pairs looked at together.
 
     The step-down procedure of Romano & Wolf (2005) on studentised paired differences: a pair is told apart
     if its difference exceeds what the largest of all differences still in question exceeds by chance. The
-    probability of any pair wrongly told apart is at most 1 − ``level``, however many LLMs there are. As the
+    probability of any pair wrongly told apart is at most 1 − ``LEVEL``, however many LLMs there are. As the
     resamples take standard errors for known, the critical value is carried over from the normal to Student's
     distribution, without which one in ten sets of a dozen equal LLMs on 50 queries would show a difference.
 
@@ -136,7 +133,6 @@ def distinguishable(
         win_rate: [L].
         samples: [B, L], of the same; NaN where a resample says nothing.
         n_queries: [L], on how many queries each rests; on one query nobody is told apart.
-        level: in (0, 1).
 
     Returns:
         [L, L], symmetric, False on the diagonal.
@@ -151,7 +147,7 @@ def distinguishable(
     apart: NDArray[np.bool_] = ~varies & enough & (np.abs(difference) > _EQUAL)
     open_pairs = np.triu(varies & enough, 1)
     while open_pairs.any():
-        critical = np.quantile(_largest_deviations(win_rate, samples, error, open_pairs), level)
+        critical = np.quantile(_largest_deviations(win_rate, samples, error, open_pairs), LEVEL)
         found = open_pairs & (statistic > t.isf(norm.sf(critical), np.maximum(n - 1, 1)))
         if not found.any():
             break

@@ -226,6 +226,8 @@ def bootstrap_controlled(
     the resample's own gradient and Hessian; both are sums over queries, so all resamples together are one
     matrix product. The step is taken on the scale of win rates, on which it is exact without effects.
 
+    NaN where a resample draws no query the LLM has a response to. Raises as ``bootstrap_plan``.
+
     Args:
         fit: of ``outcomes`` [L, Q], ``terms`` [L, Q, P] and ``weights`` [Q], which are all positive.
     """

@@ -108,17 +108,15 @@ NARROWEST = 10.0
 them cannot be told from the baseline (two-sided sign test at 5 %)."""
 
 
-def interest_weights(
-    closeness: NDArray[np.floating], temperature: float = TEMPERATURE
-) -> NDArray[np.float64]:
-    """Weights of queries ``[Q]`` by their cosines with interests ``[K, Q]``, each of which has the same share.
+def interest_weights(closeness: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Weights of queries ``[Q]`` by their cosines with interests ``[K, Q]``, each with the same share.
 
     The weight of query q is Σ_k exp(c_kq / T) / Σ_q' exp(c_kq' / T), the sum of one softmax an interest; they
     add up to K, but are ones where there is no interest.
     """
     if not len(closeness):
         return np.ones(closeness.shape[1])
-    scaled = np.asarray(closeness, dtype=np.float64) / temperature
+    scaled = np.asarray(closeness, dtype=np.float64) / TEMPERATURE
     return np.asarray(softmax(scaled, axis=1).sum(axis=0))
 
 

@@ -92,16 +92,14 @@ def _distinct_names(words: Sequence[Sequence[str]], taken: set[str], topic: str)
 
 
 _WORDS = 10
+"""Of a group, at most."""
 
 
-def distinctive_words(groups: Sequence[str], count: int = _WORDS) -> list[tuple[str, ...]]:
-    """The words that are typical of each group of texts, most telling first; none where there are no words.
+def distinctive_words(groups: Sequence[str]) -> list[tuple[str, ...]]:
+    """The words that are typical of each group of joined texts, most telling first; none without words.
 
     By class-based TF-IDF (Grootendorst 2022): the frequency of a word in its group times log(1 + A / f), with
     A the words of a group on average and f the frequency of the word in all of them.
-
-    Args:
-        groups: The texts of each group, joined.
     """
     # Half a second that only those who split a topic wait for.
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
@@ -117,6 +115,6 @@ def distinctive_words(groups: Sequence[str], count: int = _WORDS) -> list[tuple[
     # Of equal weights the first word of the alphabet, so that names are always the same.
     order = np.lexsort((np.broadcast_to(np.arange(len(words)), weight.shape), -weight), axis=1)
     return [
-        tuple(str(words[index]) for index in row[:count] if weight[group, index] > 0)
+        tuple(str(words[index]) for index in row[:_WORDS] if weight[group, index] > 0)
         for group, row in enumerate(order)
     ]

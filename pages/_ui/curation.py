@@ -244,11 +244,8 @@ def _log(desk: Desk, *, admitted: bool) -> None:
         st.caption("Nothing was changed since the topics were found.")
         return
     st.markdown("**What was changed**")
-    if (
-        admitted
-        and desk.topics.last is not None
-        and st.button("Undo the last change", icon=":material/undo:")
-    ):
+    undoable = admitted and desk.topics.last is not None
+    if undoable and st.button("Undo the last change", icon=":material/undo:"):
         desk.undo()
     for edit in edits[: -_SHOWN_EDITS - 1 : -1]:
         line = plain(f"{edit.what}: {edit.reason}")

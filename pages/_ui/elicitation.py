@@ -82,7 +82,7 @@ def show_checklist(elicitation: ElicitationSession, *next_steps: NextStep, why: 
     edit_checklist(
         session_checklist(elicitation, criterion_library()),
         learnt_from=f"{learnt_from} {why}".strip(),
-        certainty=agreement_sentence(elicitation.ranking),
+        certainty=agreement_sentence(elicitation.agreement),
         next_steps=(*next_steps, NextStep("Start again", "find:again", _start_again)),
     )
 
@@ -118,7 +118,7 @@ def choose_between_answers(benchmark: LoadedBenchmark) -> None:
     done = len(elicitation.choices)
     st.progress(min(1.0, done / ENOUGH), text=progress_sentence(done))
     if elicitation.steps:
-        st.caption(agreement_sentence(elicitation.ranking))
+        st.caption(agreement_sentence(elicitation.agreement))
     try:
         texts = pair_texts(benchmark, elicitation.pair)
     except SHOWN_ERRORS as error:
@@ -191,7 +191,7 @@ def interview(slug: str, topics: tuple[str, ...]) -> None:
     else:
         st.progress(n_replies / MAX_QUESTIONS, text=f"Question {n_replies + 1} of at most {MAX_QUESTIONS}")
     if elicitation.steps:
-        st.caption(agreement_sentence(elicitation.ranking))
+        st.caption(agreement_sentence(elicitation.agreement))
     if question is not None:
         _ask_question(_wording(question, slug, topics), n_replies)
     _undo_or_stop("Back", InterviewReply, enough=question is None)

@@ -176,11 +176,7 @@ def learn_from_history(
 
 
 def learn_checklist(
-    past: HistoryMargins,
-    groups: Sequence[object] | None = None,
-    on_progress: ProgressCallback | None = None,
-    *,
-    seed: int = 0,
+    past: HistoryMargins, groups: Sequence[object] | None = None, on_progress: ProgressCallback | None = None
 ) -> HistoryChecklist:
     """Return the person's general preference, their checklist, and how far it can be trusted.
 
@@ -188,16 +184,16 @@ def learn_checklist(
         groups: What each choice was about; choices on the same are predicted together ``[C]``; by default
             their query in the margins.
     """
-    folds = _folds(past, groups, seed)
+    folds = _folds(past, groups)
     n_parts = len(folds) + 1
-    posterior = posterior_given(past.choices, past.margins, seed=seed)
+    posterior = posterior_given(past.choices, past.margins)
     lines = weighted_lines(posterior, past)
     correct = 0.0
     for done, held_out in enumerate(folds, start=1):
         if on_progress is not None:
             on_progress(done, n_parts)
         others = past.only(~held_out)
-        general = posterior_given(others.choices, past.margins, n_draws=_FOLD_DRAWS, seed=seed)
+        general = posterior_given(others.choices, past.margins, n_draws=_FOLD_DRAWS)
         correct += n_predicted(weighted_lines(general, others), past.only(held_out))
     if on_progress is not None:
         on_progress(n_parts, n_parts)
@@ -205,11 +201,11 @@ def learn_checklist(
     return HistoryChecklist(posterior, lines, PredictionScore(correct, decided), len(past.choices))
 
 
-def _folds(past: HistoryMargins, groups: Sequence[object] | None, seed: int) -> list[NDArray[np.bool_]]:
+def _folds(past: HistoryMargins, groups: Sequence[object] | None) -> list[NDArray[np.bool_]]:
     """Return masks of choices ``[C]``, held out one after the other; none where there is one group only."""
     names = [choice.pair.query for choice in past.choices] if groups is None else list(groups)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    order = np.random.default_rng([seed, 3]).permutation(len(numbers))
+    order = np.random.default_rng([0, 3]).permutation(len(numbers))
     fold = order[[numbers[name] for name in names]] % MAX_FOLDS
     return [fold == number for number in np.unique(fold)] if len(numbers) > 1 else []
 
