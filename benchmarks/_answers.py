@@ -211,15 +211,7 @@ def _importing() -> Iterator[Step]:
     yield Step("import/alpaca-eval.txt", ("precompute", *folder))
     yield Step("import/odd.txt", ("precompute", "import", "table", f"{WORK}/broken.csv", *_of("odd")))
     for slug in ("mine", "folder"):
-        argv = (
-            "leaderboard",
-            "rank",
-            *_of(slug),
-            "--criterion",
-            "concise",
-            "--format",
-            "csv",
-        )
+        argv = ("leaderboard", "rank", *_of(slug), "--criterion", "concise", "--format", "csv")
         yield Step(f"import/{slug}.csv", argv)
     yield Step("import/embed.txt", ("precompute", "embed", *_of("mine")))
 
@@ -354,13 +346,8 @@ def _labelled(pair: Mapping[str, Any]) -> dict[str, Any]:
     replies = {
         f"model_{side}": [{"role": "assistant", "content": pair[f"response_{side}"]}] for side in ("a", "b")
     }
-    return {
-        "idx": pair["id"],
-        "prompt": pair["query"],
-        **replies,
-        "criteria": pair["criteria"],
-        "preference": preference,
-    }
+    asked = {"idx": pair["id"], "prompt": pair["query"]}
+    return {**asked, **replies, "criteria": pair["criteria"], "preference": preference}
 
 
 def _query_options(count: int, skip: int = 0) -> list[str]:
@@ -371,7 +358,6 @@ def _query_options(count: int, skip: int = 0) -> list[str]:
 
 
 def _dailybench() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return texts of the queries by id, and of the responses by LLM and id."""
     with zipfile.ZipFile(_DAILYBENCH) as bundle:
         llms = [llm["name"] for llm in json.loads(bundle.read("manifest.json"))["llms"]]
         queries = _texts(bundle.read("queries.jsonl"))

@@ -23,19 +23,9 @@ CRITERIA_SETS = (
     *(
         CriteriaSet.of([wish])
         for wish in (
-            "concise",
-            "funny",
-            "warm",
-            "poetic",
-            "thorough",
-            "formal",
-            "concise and direct",
-            "in-depth analysis with background",
-            "numbered steps",
-            "warm and encouraging",
-            "vivid imagery",
-            "weighs both sides, names caveats",
-            "playful humor",
+            *("concise", "funny", "warm", "poetic", "thorough", "formal", "concise and direct"),
+            *("in-depth analysis with background", "numbered steps", "warm and encouraging"),
+            *("vivid imagery", "weighs both sides, names caveats", "playful humor"),
             "I have little time, so put what matters most first and leave out what I can guess.",
             "It should feel like tea with an old friend who knows a lot, never shows off and asks how I am.",
         )
@@ -45,11 +35,8 @@ CRITERIA_SETS = (
     *(
         CriteriaSet.of([], [avoided])
         for avoided in (
-            "long-winded explanations",
-            "bullet points and headings",
-            "jokes",
-            "marketing language",
-            "emotional language",
+            *("long-winded explanations", "bullet points and headings", "jokes"),
+            *("marketing language", "emotional language"),
         )
     ),
     CriteriaSet.of(["short", "friendly tone", "practical tips"]),
@@ -65,7 +52,6 @@ class Field:
     Attributes:
         queries: Q texts.
         topics: Topic of every query ``[Q]``.
-        responses: By LLM, one response a query ``[Q]``.
         baseline: The baseline's responses ``[Q]``.
     """
 
@@ -121,8 +107,6 @@ class Entry:
     """An attack as a contender.
 
     Attributes:
-        name: What it is called in the table.
-        attack: Writes its responses.
         pool: By topic of a query, the responses to other queries that it may draw from.
     """
 
@@ -144,8 +128,6 @@ class Standing:
     """How an attack stands under one criteria set.
 
     Attributes:
-        name: Of the attack's entry.
-        criteria: The criteria set.
         place: 1 is best; L + 1 is last.
         win_rate: Against the baseline, like that of every LLM.
     """
@@ -161,8 +143,6 @@ class Gain:
     """What a real answer gains by an addition, under one criteria set.
 
     Attributes:
-        name: Of the wrapper.
-        criteria: The criteria set.
         preferred: Share of answers that are preferred with the addition to themselves without.
         win_rate: Win rate over the baseline with the addition, less that without.
     """

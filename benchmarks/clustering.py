@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -40,28 +39,18 @@ FILES = (
 _POOL = "everyday"
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """What one run in a fresh database found.
-
-    Attributes:
-        seconds: Taken by each stage, in order.
-        found: The topics.
-    """
-
-    seconds: dict[str, float]
-    found: TopicMapRecord
+Measurement = tuple[dict[str, float], TopicMapRecord]
+"""The seconds that each stage of a run in a fresh database took, in order, and the topics it found."""
 
 
 class Stopwatch:
     """Adds up the seconds between one stage's first sign and the next stage's."""
 
     def __init__(self, stage: str) -> None:
-        """Begin with this stage."""
         self.seconds = {stage: 0.0}
         self._stage, self._since = stage, perf_counter()
 
-    def tell(self, stage: str, _done: int = 0, _total: int = 0) -> None:
+    def on_progress(self, stage: str, _done: int = 0, _total: int = 0) -> None:
         """Note that a stage is under way."""
         now = perf_counter()
         self.seconds[self._stage] += now - self._since
@@ -75,11 +64,11 @@ def measure(corpora: Path, settings: ClusteringSettings) -> Measurement:
         database = Database.open(f"sqlite:///{Path(folder) / 'usl.sqlite3'}")
         watch = Stopwatch("Gathering queries")
         gather(database, _POOL, files=[corpora / file for file in FILES])
-        summary = cluster_pool(database, _POOL, settings, on_progress=watch.tell)
-        watch.tell("end")
+        summary = cluster_pool(database, _POOL, settings, on_progress=watch.on_progress)
+        watch.on_progress("end")
         database.close()
     del watch.seconds["end"]
-    return Measurement(watch.seconds, summary.found)
+    return watch.seconds, summary.found
 
 
 def in_own_process(measurement: Callable[[], Measurement]) -> Measurement:
@@ -88,14 +77,14 @@ def in_own_process(measurement: Callable[[], Measurement]) -> Measurement:
         return process.submit(measurement).result()
 
 
-def report(first: Measurement, second: Measurement) -> Report:
-    """Return the figures as a table."""
-    found, figures = first.found, first.found.quality
-    same = "yes" if found.digest == second.found.digest else "no"
+def report(timed: dict[str, float], found: TopicMapRecord, again: TopicMapRecord) -> Report:
+    """Return the figures as a table: seconds of each stage, the topics, and those of a second run."""
+    figures = found.quality
+    same = "yes" if found.digest == again.digest else "no"
     stable = figures.get("stability")
-    rows = [(stage, duration(seconds)) for stage, seconds in first.seconds.items()]
+    rows = [(stage, duration(seconds)) for stage, seconds in timed.items()]
     rows += [
-        ("All", duration(sum(first.seconds.values()))),
+        ("All", duration(sum(timed.values()))),
         ("Queries", f"{figures['n_queries']:,}"),
         ("Topics", f"{figures['n_topics']}"),
         ("Parts of topics", f"{figures['n_parts']}"),
@@ -144,12 +133,12 @@ def main(
     settings = read_clustering_settings(config)
     # The second run shows the tree alone, which does not depend on how its quality is measured.
     unmeasured = settings.model_copy(update={"quality": settings.quality.model_copy(update={"seeds": 0})})
-    first = in_own_process(partial(measure, corpora, settings))
-    second = in_own_process(partial(measure, corpora, unmeasured))
-    report(first, second).finish(output)
+    timed, found = in_own_process(partial(measure, corpora, settings))
+    _, again = in_own_process(partial(measure, corpora, unmeasured))
+    report(timed, found, again).finish(output)
     if tree_output is not None:
         tree_output.parent.mkdir(parents=True, exist_ok=True)
-        tree_output.write_text(tree(first.found), encoding="utf-8")
+        tree_output.write_text(tree(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

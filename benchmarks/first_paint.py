@@ -42,13 +42,8 @@ PAINT_TIMEOUT = 120.0
 _POLL = 0.02
 _LOG_LINES_QUOTED = 5
 _CHROMIUM_OPTIONS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
 )
 _STREAMLIT = ("-m", "streamlit", "run", "app.py", "--server.headless", "true")
 _CRITERIA = ("Concise and direct", "Warm and encouraging")
@@ -60,23 +55,6 @@ class MeasurementError(Exception):
 
 
 @dataclass(frozen=True)
-class Step:
-    """One wait of a person.
-
-    Attributes:
-        name: What the person did.
-        database: Whether the server was started on a new or an existing database.
-        seconds: Until the ranking was visible.
-        memory: Resident memory of the server afterwards, in bytes.
-    """
-
-    name: str
-    database: str
-    seconds: float
-    memory: int
-
-
-@dataclass(frozen=True)
 class Server:
     """A running app."""
 
@@ -85,11 +63,7 @@ class Server:
     log: Path
 
     def wait_until_up(self) -> None:
-        """Wait until the server answers.
-
-        Raises:
-            MeasurementError: It has ended, or does not answer in time.
-        """
+        """Wait until the server answers; a MeasurementError if it has ended or does not answer in time."""
         deadline = perf_counter() + START_TIMEOUT
         while perf_counter() < deadline and self.process.poll() is None:
             try:
@@ -140,11 +114,7 @@ def running_server(database: Path, log: Path) -> Iterator[Server]:
 
 @contextmanager
 def chromium(*options: str) -> Iterator[Browser]:
-    """Headless Chromium, as installed on this machine, with more options if any are given.
-
-    Raises:
-        MeasurementError: It is not installed or does not start.
-    """
+    """Headless Chromium as it is installed here; a MeasurementError if it is not or does not start."""
     executable = shutil.which("chromium") or shutil.which("google-chrome")
     if executable is None:
         raise MeasurementError("Chromium is missing: install it (Debian: apt-get install chromium).")
@@ -161,8 +131,8 @@ def chromium(*options: str) -> Iterator[Browser]:
             browser.close()
 
 
-def measure(browser: Browser, folder: Path, database: str) -> list[Step]:
-    """Start a server and open pages as a person would; ``database`` says in the report which start it is."""
+def measure(browser: Browser, folder: Path, database: str) -> list[tuple[str, ...]]:
+    """Return a row for each wait of a person; ``database`` says which start of the server it is."""
     links = {"Open the page": ""}
     links |= {
         f"Open a link with {count} criterion": _link(criterion)
@@ -173,13 +143,11 @@ def measure(browser: Browser, folder: Path, database: str) -> list[Step]:
     with running_server(folder / "usl.sqlite3", folder / "server.log") as server:
         server.wait_until_up()
         _open(browser, server, "")
-        steps = [Step("Start the server, open the page", database, perf_counter() - start, server.memory())]
-        for name, link in links.items():
-            seconds = _open(browser, server, link)
-            steps.append(Step(name, database, seconds, server.memory()))
-        seconds = _type(browser, server)
-        steps.append(Step(f"Type a criterion (median of {len(_TYPED)})", database, seconds, server.memory()))
-    return steps
+        waits = [("Start the server, open the page", perf_counter() - start, server.memory())]
+        waits += [(name, _open(browser, server, link), server.memory()) for name, link in links.items()]
+        what = f"Type a criterion (median of {len(_TYPED)})"
+        waits.append((what, _type(browser, server), server.memory()))
+    return [(name, database, duration(seconds), size(memory)) for name, seconds, memory in waits]
 
 
 def _type(browser: Browser, server: Server) -> float:
@@ -231,16 +199,6 @@ def _free_port() -> int:
         return port
 
 
-def report(steps: list[Step]) -> Report:
-    """Return the steps as a table."""
-    return Report(
-        title="Until the ranking is on the screen",
-        columns=("step", "database", "time", "server memory after"),
-        rows=tuple((step.name, step.database, duration(step.seconds), size(step.memory)) for step in steps),
-        note=f"Headless Chromium with an empty cache at every step. {describe_machine()}.",
-    )
-
-
 @app.command()
 def main(
     output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
@@ -248,8 +206,13 @@ def main(
     """Time the way to the first ranking on the screen, after a first and a second start."""
     with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as name, chromium() as browser:
         folder = Path(name)
-        steps = [step for database in ("new", "existing") for step in measure(browser, folder, database)]
-    report(steps).finish(output)
+        rows = [row for database in ("new", "existing") for row in measure(browser, folder, database)]
+    Report(
+        title="Until the ranking is on the screen",
+        columns=("step", "database", "time", "server memory after"),
+        rows=tuple(rows),
+        note=f"Headless Chromium with an empty cache at every step. {describe_machine()}.",
+    ).finish(output)
 
 
 if __name__ == "__main__":

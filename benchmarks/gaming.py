@@ -15,16 +15,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks._gaming import (
-    BENCHMARK,
-    CRITERIA_SETS,
-    Field,
-    Gain,
-    Standing,
-    entries,
-    gains,
-    standings,
-)
+from benchmarks._gaming import BENCHMARK, CRITERIA_SETS, Field, Gain, Standing, entries, gains, standings
 from benchmarks._report import Report
 from crm.cli_runner import run_cli
 from crm.errors import CRMError
@@ -49,15 +40,8 @@ def standings_report(found: Sequence[tuple[str, Standing]], llms: int, note: str
     return Report(
         title=f"Attacks ranked with {llms} LLMs",
         columns=(
-            "attack",
-            "split",
-            "mean place",
-            "best place",
-            "under",
-            "sets first",
-            "sets in the upper half",
-            "mean win rate",
-            "highest win rate",
+            *("attack", "split", "mean place", "best place", "under"),
+            *("sets first", "sets in the upper half", "mean win rate", "highest win rate"),
         ),
         rows=tuple((name, split, *_standing_cells(of_attack, llms)) for (split, name), of_attack in by_place),
         note=f"Each attack joins the {llms} LLMs alone, so place {llms + 1} is last. Win rates are against "
@@ -88,13 +72,8 @@ def gains_report(found: Sequence[Gain], note: str) -> Report:
     return Report(
         title="Gain by wrapping",
         columns=(
-            "addition",
-            "preferred to the same answer without",
-            "highest",
-            "under",
-            "sets above one half",
-            "mean gain of win rate, points",
-            "highest gain",
+            *("addition", "preferred to the same answer without", "highest", "under"),
+            *("sets above one half", "mean gain of win rate, points", "highest gain"),
         ),
         rows=tuple((name, *_gain_cells(of_wrapper)) for name, of_wrapper in by_share),
         note="Held-out attacks added to real answers. An addition that pays is preferred to more than one "

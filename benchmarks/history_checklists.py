@@ -202,8 +202,6 @@ def gpt4_turbo(
     """Return GPT-4 Turbo's choices, one on each query where it has a clear one.
 
     Args:
-        benchmark: AlpacaEval's.
-        preferences: Its official preferences.
         random: Draws the pair of each query, and the order of queries.
         words: Lengths of all responses ``[R, Q]``; if given, only responses of similar length are compared.
     """

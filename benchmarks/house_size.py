@@ -144,8 +144,7 @@ def _builtin_exceptions() -> Iterator[str]:
 def report(sizes: Mapping[str, Size]) -> Report:
     """Return the table: one column a checkout."""
     columns = [size.cells() for size in sizes.values()]
-    what = list(columns[0])
-    rows = tuple((name, *(cells[name] for cells in columns)) for name in what)
+    rows = tuple((name, *(cells[name] for cells in columns)) for name in columns[0])
     changes = (
         f"{second} has {_change(sizes[first].lines, sizes[second].lines)} of the lines of {first}"
         for first, second in pairwise(sizes)

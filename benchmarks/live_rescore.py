@@ -63,33 +63,6 @@ CASES = (
 )
 
 
-@dataclass(frozen=True)
-class Timing:
-    """Seconds that each step took for one criterion, or the medians over several."""
-
-    direction: float
-    scores: float
-    ranking: float
-    total: float
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What one case took.
-
-    Attributes:
-        timing: Medians over the repetitions.
-        features: Bytes of the stored features.
-        read: Seconds to read them once.
-        peak: Peak resident memory of the process, in bytes.
-    """
-
-    timing: Timing
-    features: int
-    read: float
-    peak: int
-
-
 @dataclass(frozen=True, eq=False)
 class ResizedBenchmark(LoadedBenchmark):
     """A benchmark of another size, whose arrays are those of a stored one cropped or repeated."""
@@ -105,7 +78,6 @@ class ResizedService(Service):
     """A service in which one benchmark has another size; the stored one is still looked up each time."""
 
     def __init__(self, database: Database, case: Case) -> None:
-        """Resize the case's benchmark once."""
         super().__init__(database)
         self._resized = resized(super().benchmark(case.slug), case)
         # The original arrays are no part of what serving the resized benchmark takes.
@@ -154,22 +126,26 @@ def _resized_array(array: NDArray[Any], rows: NDArray[np.intp], columns: NDArray
     return result
 
 
-def measure(database_url: str, case: Case, repetitions: int) -> Measurement:
-    """Time the case, each repetition with a criterion never seen before, after one to warm up."""
+def measure(database_url: str, case: Case, repetitions: int) -> tuple[str, ...]:
+    """Return the case's row, each repetition with a criterion never seen before, after one to warm up."""
     service = ResizedService(Database.open(database_url), case)
     texts = (f"{quality}, {aspect}" for aspect, quality in product(_ASPECTS, _QUALITIES))
     timings = [_rescore(service, case.slug, text) for text in islice(texts, repetitions + 1)][1:]
+    direction, scores, ranking, total = (median(step) for step in zip(*timings, strict=True))
     features = service.benchmark(case.slug).representation(NAME)["features"]
-    return Measurement(
-        timing=Timing(*(median(step) for step in zip(*map(_steps, timings), strict=True))),
-        features=features.nbytes,
-        read=median(_seconds(lambda: _read_once(features)) for _ in range(repetitions)),
-        peak=_peak_memory(),
+    read = median(_seconds(lambda: _read_once(features)) for _ in range(repetitions))
+    return (
+        f"{case.llms:,} × {case.queries:,}",
+        *map(duration, (direction, scores, ranking, total)),
+        size(features.nbytes),
+        duration(read),
+        f"{scores / read:.1f}",
+        size(_peak_memory()),
     )
 
 
-def _rescore(service: Service, slug: str, text: str) -> Timing:
-    """Return one criterion typed in: what each step finds done by the one before is not done again."""
+def _rescore(service: Service, slug: str, text: str) -> tuple[float, float, float, float]:
+    """Return seconds of each step and of all; what a step finds done by the one before is not done again."""
     benchmark, crm = service.benchmark(slug), embedded_crm()
     gc.collect()
     start = perf_counter()
@@ -180,11 +156,7 @@ def _rescore(service: Service, slug: str, text: str) -> Timing:
     scored = perf_counter()
     service.leaderboard(View(slug, criteria=criteria))
     ranked = perf_counter()
-    return Timing(folded - start, scored - folded, ranked - scored, ranked - start)
-
-
-def _steps(timing: Timing) -> tuple[float, ...]:
-    return timing.direction, timing.scores, timing.ranking, timing.total
+    return (folded - start, scored - folded, ranked - scored, ranked - start)
 
 
 def _read_once(features: NDArray[np.int8]) -> None:
@@ -204,40 +176,6 @@ def _peak_memory() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def report(measurements: Mapping[Case, Measurement], repetitions: int) -> Report:
-    """Return the measurements as a table."""
-    return Report(
-        title="From a typed criterion to the ranking",
-        columns=(
-            "LLMs × queries",
-            "criterion",
-            "score matrix",
-            "ranking, intervals, τ",
-            "total",
-            "representation",
-            "read once",
-            "score matrix ÷ read",
-            "peak memory",
-        ),
-        rows=tuple(
-            (
-                f"{case.llms:,} × {case.queries:,}",
-                duration(measured.timing.direction),
-                duration(measured.timing.scores),
-                duration(measured.timing.ranking),
-                duration(measured.timing.total),
-                size(measured.features),
-                duration(measured.read),
-                f"{measured.timing.scores / measured.read:.1f}",
-                size(measured.peak),
-            )
-            for case, measured in measurements.items()
-        ),
-        note=f"The baseline is one of the LLMs. Medians of {repetitions} new criteria after one to warm up, "
-        f"each case in a process of its own. {describe_machine()}.",
-    )
-
-
 @app.command()
 def main(
     repetitions: Annotated[int, typer.Option(min=1, max=MAX_REPETITIONS, help="Criteria per case.")] = 5,
@@ -246,15 +184,24 @@ def main(
 ) -> None:
     """Time the way from a typed criterion to the ranking, on benchmarks of four sizes."""
     cases = CASES if large else CASES[:-1]
-    measurements = {}
+    rows = []
     with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as folder:
         url = f"sqlite:///{Path(folder) / 'usl.sqlite3'}"
         Service.open(url).database.close()
         # Peak memory never falls within a process, so every case has its own.
         for case in cases:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-                measurements[case] = process.submit(measure, url, case, repetitions).result()
-    report(measurements, repetitions).finish(output)
+                rows.append(process.submit(measure, url, case, repetitions).result())
+    Report(
+        title="From a typed criterion to the ranking",
+        columns=(
+            *("LLMs × queries", "criterion", "score matrix", "ranking, intervals, τ", "total"),
+            *("representation", "read once", "score matrix ÷ read", "peak memory"),
+        ),
+        rows=tuple(rows),
+        note=f"The baseline is one of the LLMs. Medians of {repetitions} new criteria after one to warm up, "
+        f"each case in a process of its own. {describe_machine()}.",
+    ).finish(output)
 
 
 if __name__ == "__main__":

@@ -55,9 +55,8 @@ def measure(
                 rows.append(("start Ray", "", duration(perf_counter() - start), ""))
                 start = perf_counter()
                 list(engine.map(_loader, range(actors)))
-                rows.append(
-                    (f"start {actors} actors with the encoder", "", duration(perf_counter() - start), "")
-                )
+                what = f"start {actors} actors with the encoder"
+                rows.append((what, "", duration(perf_counter() - start), ""))
                 rows.append(_embedded(f"ray, {actors} actors", database, engine, llms))
             with open_engine(EngineOptions(EngineKind.RAY, actors=1)) as engine:
                 rows.append(_embedded("ray, 1 actor", database, engine, llms))

@@ -83,12 +83,7 @@ _PROGRESS = re.compile(r"^(?!note:|error:).*(?:\d ?%|\d of \d|\d/\d)")
 
 @dataclass(frozen=True)
 class Difference:
-    """One answer that differs.
-
-    Attributes:
-        name: The file.
-        where: In which way, in words.
-    """
+    """One answer that differs: its file, and in which way, in words."""
 
     name: str
     where: str
@@ -104,8 +99,6 @@ def record_answers(
     """Run a checkout and write its answers into a folder that is replaced.
 
     Args:
-        checkout: With ``app.py``.
-        folder: Where the answers go.
         python: What runs it; by default the checkout's own virtual environment.
         existing: A database that is opened by this checkout, in the end; by default the one just made.
         only: Kinds of answers; none means all. ``correlate`` needs ``rank``, ``existing`` a database of all.
@@ -183,7 +176,6 @@ class _Run:
 
 
 def _backup(source: Path, target: Path, instead: Path | None = None) -> None:
-    """Copy a database whole."""
     with closing(sqlite3.connect(instead or source)) as old, closing(sqlite3.connect(target)) as new:
         old.backup(new)
 

@@ -64,25 +64,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Assumed:
-    """The size of the plan, and what is not measured here.
-
-    Attributes:
-        llms: Number of LLMs.
-        queries: Number of queries.
-        criteria_sets: Lists of criteria that are scored ahead by a slow judge.
-        prompt_tokens: Read for a response.
-        completion_tokens: Written for a response.
-        price_prompt: Money for a million tokens read.
-        price_completion: Money for a million tokens written.
-        request_seconds: That a response takes.
-        requests: Under way at a time, over all endpoints.
-        cores: Processors that encode.
-        core_hour: Money for a processor for an hour.
-        gpus: GPUs that judge.
-        gpu_hour: Money for a GPU for an hour.
-        judged_per_second: Pairs that a slow judge judges on one GPU.
-        gigabyte_month: Money for storing 1 GB for a month.
-    """
+    """The size of the plan and what is not measured here; the command's options say what each figure is."""
 
     llms: int
     queries: int
@@ -224,7 +206,6 @@ def measure(
 
 
 def _measured() -> Measured:
-    """Measure on DailyBench."""
     with tempfile.TemporaryDirectory() as folder:
         database = Database.open(f"sqlite:///{folder}/usl.sqlite3", bundles=[BUNDLED / f"{SLUG}.usl.zip"])
         try:

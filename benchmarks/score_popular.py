@@ -8,7 +8,6 @@ finds everything done. The sentence encoder is loaded before, as it is by any us
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -33,27 +32,8 @@ app = typer.Typer(add_completion=False)
 SLUGS = ("dailybench", "alpaca-eval")
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """What one benchmark took.
-
-    Attributes:
-        pairs: Pairs judged under all criteria sets together.
-        seconds: From the first to the last of them, storing included.
-        again: Seconds of a second run.
-        database: Bytes by which the database grew.
-        bundle: Bytes of the bundle with the scores, and of the one without.
-    """
-
-    pairs: int
-    seconds: float
-    again: float
-    database: int
-    bundle: tuple[int, int]
-
-
-def measure(database: Database, slug: str, folder: Path) -> Measurement:
-    """Score one benchmark under the popular criteria, twice, and bundle it."""
+def measure(database: Database, slug: str, folder: Path) -> tuple[str, ...]:
+    """Score one benchmark under the popular criteria, twice, and bundle it; return the row of the table."""
     sets = [CriteriaSet(), *(item.criteria for item in popular_criteria())]
     before = _stored_bytes(database)
     [first] = score_benchmark(database, slug, [embedded_crm()], sets)
@@ -64,39 +44,13 @@ def measure(database: Database, slug: str, folder: Path) -> Measurement:
     path = folder / "out.usl.zip"
     with_scores = save_bundle(database, slug, path).size
     without = save_bundle(database, slug, path, crms=()).size
-    return Measurement(first.judged, first.seconds, again, grown, (with_scores, without))
+    speed = duration(first.seconds), f"{first.judged / first.seconds:,.0f}", duration(again)
+    return slug, f"{first.judged:,}", *speed, *map(size, (grown, with_scores, without))
 
 
 def _stored_bytes(database: Database) -> int:
-    """Return bytes of the SQLite file and of what is not in it yet."""
     path = Path(str(database.engine.url.database))
     return sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists())
-
-
-def report(measurements: dict[str, Measurement]) -> Report:
-    """Return the measurements as a table."""
-    return Report(
-        title="Scoring 40 popular criteria sets and the default ranking ahead of time",
-        columns=(
-            *("benchmark", "pairs", "seconds", "pairs per second", "second run"),
-            *("database grows by", "bundle with scores", "bundle without"),
-        ),
-        rows=tuple(
-            (
-                slug,
-                f"{measured.pairs:,}",
-                duration(measured.seconds),
-                f"{measured.pairs / measured.seconds:,.0f}",
-                duration(measured.again),
-                size(measured.database),
-                *map(size, measured.bundle),
-            )
-            for slug, measured in measurements.items()
-        ),
-        note="The embedded judge on SQLite; a pair is one response to one query under one criteria set. "
-        f"Seconds hold judging, intervals and storing, not loading the sentence encoder. "
-        f"{describe_machine()}.",
-    )
 
 
 @app.command()
@@ -107,9 +61,19 @@ def main(
     sentence_encoder()
     with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as folder:
         service = Service.open(f"sqlite:///{Path(folder) / 'usl.sqlite3'}")
-        measurements = {slug: measure(service.database, slug, Path(folder)) for slug in SLUGS}
+        rows = tuple(measure(service.database, slug, Path(folder)) for slug in SLUGS)
         service.close()
-    report(measurements).finish(output)
+    Report(
+        title="Scoring 40 popular criteria sets and the default ranking ahead of time",
+        columns=(
+            *("benchmark", "pairs", "seconds", "pairs per second", "second run"),
+            *("database grows by", "bundle with scores", "bundle without"),
+        ),
+        rows=rows,
+        note="The embedded judge on SQLite; a pair is one response to one query under one criteria set. "
+        f"Seconds hold judging, intervals and storing, not loading the sentence encoder. "
+        f"{describe_machine()}.",
+    ).finish(output)
 
 
 if __name__ == "__main__":

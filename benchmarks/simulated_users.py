@@ -61,7 +61,6 @@ _LAST_QUESTION = 6
 class HalvedBenchmark:
     """A benchmark with its queries halved: for choices, and for measuring."""
 
-    slug: str
     benchmark: LoadedBenchmark
     crm: EmbeddedCRM
     candidates: CandidatePairs
@@ -108,7 +107,7 @@ def field_of(service: Service, slug: str, crm: EmbeddedCRM) -> HalvedBenchmark:
     measured = np.random.default_rng(0).permutation(benchmark.n_queries) % 2 == 0
     [block] = crm.score(CriteriaSet(), benchmark)
     default = np.nanmean(np.where(np.isnan(block.prob), np.nan, block.prob > 0.5)[:, measured], axis=1)
-    return HalvedBenchmark(slug, benchmark, crm, CandidatePairs.of(everything, ~measured), measured, default)
+    return HalvedBenchmark(benchmark, crm, CandidatePairs.of(everything, ~measured), measured, default)
 
 
 def learn(
@@ -154,7 +153,6 @@ def _learnt(field: HalvedBenchmark, posterior: PreferencePosterior, choices: Seq
 
 
 def _votes(field: HalvedBenchmark, choices: Sequence[Choice]) -> Floats:
-    """Strengths of the LLMs by the votes alone."""
     return strengths(choices, len(field.benchmark.llms) + 1)[:-1] if choices else field.default
 
 
@@ -193,14 +191,8 @@ def report(slug: str, curves: Mapping[str, Curve], kind: str, noise: Noise) -> R
         for place, count in enumerate(COUNTS):
             if how == INTERVIEW and count > _LAST_QUESTION:
                 break
-            rows.append(
-                (
-                    how,
-                    str(count),
-                    f"{found.tau[:, place].mean():.2f} ± {half[place]:.2f}",
-                    f"{align[place]:.0f} ± {_NORMAL * error[place]:.0f}",
-                )
-            )
+            tau = f"{found.tau[:, place].mean():.2f} ± {half[place]:.2f}"
+            rows.append((how, str(count), tau, f"{align[place]:.0f} ± {_NORMAL * error[place]:.0f}"))
     gain = curves[GAIN].seconds
     ahead = curves[GAIN].tau[:, _ENOUGH] - curves[RANDOM].tau[:, _ENOUGH]
     return Report(

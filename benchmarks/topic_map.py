@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -42,27 +41,6 @@ _MOVES = 20
 _BENCHMARK = "dailybench"
 
 
-@dataclass(frozen=True)
-class Weight:
-    """What a map of so many queries costs.
-
-    Attributes:
-        n_queries: Number of dots.
-        build: Seconds to make the figure, on the server.
-        figure: Bytes of the figure as JSON.
-        sent: Bytes that the browser received over its web socket until the page was drawn.
-        drawn: Seconds from opening the page to that.
-        move: Seconds of one move of the map under the pointer.
-    """
-
-    n_queries: int
-    build: float
-    figure: int
-    sent: int
-    drawn: float
-    move: float
-
-
 def fill(database: Database, source: Atlas, n_queries: int) -> str:
     """Store a pool of so many queries with the topics of DailyBench; returns its slug."""
     slug = f"map-{n_queries}"
@@ -91,14 +69,15 @@ def fill(database: Database, source: Atlas, n_queries: int) -> str:
     return slug
 
 
-def measure(browser: Browser, server: Server, database: Database, slug: str) -> Weight:
-    """Build the map, then open the page on it and move it about."""
+def measure(browser: Browser, server: Server, database: Database, slug: str) -> tuple[str, ...]:
+    """Build the map, then open the page on it and move it about; return the row of the table."""
     atlas = atlas_of_pool(Curation(database).read(slug))
     start = perf_counter()
     figure = query_map(atlas, map_groups(atlas.tree), LIGHT)
     build = perf_counter() - start
     sent, drawn, move = _open(browser, server, slug)
-    return Weight(len(atlas.tree.query_ids), build, len(figure.to_json().encode()), sent, drawn, move)
+    weights = (size(len(figure.to_json().encode())), size(sent), duration(drawn), duration(move))
+    return f"{len(atlas.tree.query_ids):,}", duration(build), *weights
 
 
 def _open(browser: Browser, server: Server, slug: str) -> tuple[int, float, float]:
@@ -145,26 +124,6 @@ def _filled(file: Path) -> Iterator[tuple[Database, list[str]]]:
         service.close()
 
 
-def report(weights: list[Weight]) -> Report:
-    """Return the sizes as a table."""
-    return Report(
-        title="The map of queries",
-        columns=("queries", "figure built", "figure as JSON", "sent in all", "page drawn", "one move"),
-        rows=tuple(
-            (
-                f"{weight.n_queries:,}",
-                duration(weight.build),
-                size(weight.figure),
-                size(weight.sent),
-                duration(weight.drawn),
-                duration(weight.move),
-            )
-            for weight in weights
-        ),
-        note=f"Headless Chromium with an empty cache, WebGL in software. {describe_machine()}.",
-    )
-
-
 @app.command()
 def main(
     output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
@@ -176,8 +135,13 @@ def main(
             server.wait_until_up()
             # The first page of a new server also waits for its imports.
             _open(browser, server, slugs[0])
-            weights = [measure(browser, server, database, slug) for slug in slugs]
-    report(weights).finish(output)
+            rows = tuple(measure(browser, server, database, slug) for slug in slugs)
+    Report(
+        title="The map of queries",
+        columns=("queries", "figure built", "figure as JSON", "sent in all", "page drawn", "one move"),
+        rows=rows,
+        note=f"Headless Chromium with an empty cache, WebGL in software. {describe_machine()}.",
+    ).finish(output)
 
 
 if __name__ == "__main__":

@@ -37,10 +37,7 @@ def measure(
     """Print the table."""
     features = representation()
     contrasts = read_tone_contrasts()
-    tones = [
-        *tone_pairs(contrasts, seed),
-        *style_pairs(unusual_answers(), contrasts, STYLE_PAIRS, seed),
-    ]
+    tones = [*tone_pairs(contrasts, seed), *style_pairs(unusual_answers(), contrasts, STYLE_PAIRS, seed)]
     given = read_annotations(preferences, corpora, split="train")
     further = read_annotations(OWN_ANNOTATIONS, corpora, split="train")
     unseen = training_set(read_annotations(preferences, corpora, split="dev"), features)

@@ -18,7 +18,7 @@ from crm.errors import CRMError
 from db import DatabaseError
 from db.repositories.benchmarks import find_benchmark
 from db.repositories.scores import get_win_rates, list_scores
-from leaderboard.elicitation.command import criteria_from
+from leaderboard.elicitation.command import PrintFormat, criteria_from
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, ranking_csv, ranking_json, read_ranking_csv, win_rates_csv
 from leaderboard.result import Leaderboard
@@ -39,13 +39,6 @@ class RankFormat(StrEnum):
 
     TABLE = "table"
     CSV = "csv"
-    JSON = "json"
-
-
-class CorrelationFormat(StrEnum):
-    """How correlations are printed."""
-
-    TABLE = "table"
     JSON = "json"
 
 
@@ -93,9 +86,9 @@ def rank(
     if profile is not None:
         view = _view_of_profile(profile, view, context)
     service = Service.open()
-    with progress_line(view.crm) as tell:
+    with progress_line(view.crm) as on_progress:
         # Only the table shows what has changed against ∅, which costs as much as the criteria.
-        service.judge(view, tell, compare=format is RankFormat.TABLE)
+        service.judge(view, on_progress, compare=format is RankFormat.TABLE)
     leaderboard = service.leaderboard(view, subscriber=None)
     warnings, removed = map(warning_sentence, leaderboard.warnings), " ".join(leaderboard.removed)
     for note in filter(None, (*warnings, leaderboard.weighted, leaderboard.narrow, removed)):
@@ -136,11 +129,11 @@ def win_rates_command(
 def correlate_command(
     a: Annotated[Path, typer.Argument(metavar="A.csv", help="The predicted ranking.")],
     b: Annotated[Path, typer.Argument(metavar="B.csv", help="The reference ranking.")],
-    format: Annotated[CorrelationFormat, typer.Option(help="table or json.")] = CorrelationFormat.TABLE,
+    format: Annotated[PrintFormat, typer.Option(help="table or json.")] = PrintFormat.TABLE,
 ) -> None:
     """Say how two rankings agree, over the LLMs that both have."""
     correlations = correlate(read_ranking_csv(a), read_ranking_csv(b))
-    if format is CorrelationFormat.JSON:
+    if format is PrintFormat.JSON:
         typer.echo(correlations_json(correlations))
     else:
         _print_correlations(correlations)

@@ -28,7 +28,6 @@ class Alignment:
 
     Attributes:
         llms: In the order of the benchmark.
-        criteria: Those that are graded, the first of the view's.
         grades: Mean over the view's queries, as the view weighs them ``[L, n]``; NaN where there is none.
         pref_align: Of all graded criteria together ``[L]``.
     """
@@ -49,8 +48,7 @@ class Alignment:
 def alignment(service: Service, view: View) -> Alignment | None:
     """The grades of a view's LLMs; None without criteria, and for a judge that reads texts, which is slow.
 
-    Raises:
-        LeaderboardError, CRMError, DatabaseError: As ``Service.leaderboard``.
+    Raises as ``Service.leaderboard``.
     """
     criteria = tuple(view.criteria)[:MAX_CRITERIA]
     if not criteria:

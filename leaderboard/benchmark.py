@@ -47,11 +47,7 @@ class LoadedBenchmark:
 
     @cached_property
     def baseline(self) -> str:
-        """Name of the baseline.
-
-        Raises:
-            LeaderboardError: The benchmark names none.
-        """
+        """Name of the baseline; a LeaderboardError where the benchmark names none."""
         if self.record.baseline is None:
             raise LeaderboardError(
                 f"The benchmark {self.record.info.slug!r} has no baseline: import it again with --baseline."
@@ -60,11 +56,7 @@ class LoadedBenchmark:
 
     @cached_property
     def llms(self) -> tuple[str, ...]:
-        """Names of the contenders, the baseline not among them.
-
-        Raises:
-            LeaderboardError: There is no contender.
-        """
+        """Names of the contenders, without the baseline; a LeaderboardError where there are none."""
         names = tuple(llm.name for llm in self.record.llms if llm.name != self.baseline)
         if not names:
             raise LeaderboardError(
@@ -97,8 +89,7 @@ class LoadedBenchmark:
     @cached_property
     def answered(self) -> NDArray[np.bool_]:
         """Where an LLM and the baseline have both a text to a query that has its own ``[L, Q]``."""
-        both: NDArray[np.bool_] = self.readable[:-1] & self.readable[-1]
-        return both
+        return np.asarray(self.readable[:-1] & self.readable[-1])
 
     @cached_property
     def readable(self) -> NDArray[np.bool_]:
@@ -109,11 +100,7 @@ class LoadedBenchmark:
 
     @cached_property
     def query_embedding(self) -> NDArray[np.float32]:
-        """Unit sentence embeddings of the queries ``[Q, 384]``.
-
-        Raises:
-            LeaderboardError: None are stored.
-        """
+        """Unit sentence embeddings of the queries ``[Q, 384]``; a LeaderboardError if none are stored."""
         slug = self.record.info.slug
         with self.database.session() as session:
             stored = get_query_representation(session, find_benchmark(session, slug), QUERY_REPRESENTATION)
@@ -122,14 +109,10 @@ class LoadedBenchmark:
                 f"The queries of {slug!r} have no embeddings, so they cannot be compared with what you use "
                 f"LLMs for: run “python -m precompute embed --benchmark {slug}”."
             )
-        embedding: NDArray[np.float32] = stored["embedding"].astype(np.float32)
-        return embedding
+        return np.asarray(stored["embedding"].astype(np.float32))
 
     def judgeable(self, representation: str | None) -> NDArray[np.bool_]:
-        """Return where a judge finds both responses ``[L, Q]``.
-
-        Args:
-            representation: The one that the judge reads; None if it reads texts.
+        """Return where a judge finds both responses ``[L, Q]``; no representation stands for texts.
 
         Raises:
             RepresentationMissingError: An LLM has nothing stored under that name.
@@ -137,8 +120,7 @@ class LoadedBenchmark:
         if representation is None:
             return self.answered
         present = self.representation(representation)["digest"] != MISSING
-        both: NDArray[np.bool_] = present[:-1] & present[-1]
-        return both
+        return np.asarray(present[:-1] & present[-1])
 
     def pairs(self, llm: str) -> Sequence[Pair | None]:
         """Return the LLM's responses (A) with the baseline's (B), one per query; None where one is missing.
@@ -176,11 +158,7 @@ class LoadedBenchmark:
             )
 
     def check_texts(self) -> None:
-        """Make sure that there is a pair of texts to judge.
-
-        Raises:
-            CRMError: There is none.
-        """
+        """Raise a CRMError unless there is a pair of texts to judge."""
         if not self.answered.any():
             self.pairs(self.llms[0])
 
@@ -249,18 +227,12 @@ def missing_texts_message(record: BenchmarkRecord, llm: str | None = None) -> st
 
 
 # The sheets name numbered items differently; what they count is the same.
-_LENGTH = ("words",)
-_LISTS = ("numbered", "numbered_steps", "bullets")
-_HEADINGS = ("headings",)
-_BOLD = ("bold",)
+_COUNTED = (("words",), ("numbered", "numbered_steps", "bullets"), ("headings",), ("bold",))
+"""Features of the sheet that are length, lists, headings and bold."""
 
 
 def style_counts(benchmark: LoadedBenchmark) -> StyleCounts:
-    """Return what is counted in the responses; length is in words.
-
-    Raises:
-        LeaderboardError: Neither representations nor texts are stored.
-    """
+    """Return what is counted, length in words; a LeaderboardError without representations and texts."""
     try:
         stored = benchmark.representation(NAME)
     except RepresentationMissingError:
@@ -269,14 +241,12 @@ def style_counts(benchmark: LoadedBenchmark) -> StyleCounts:
 
 
 def _of_texts(benchmark: LoadedBenchmark) -> StyleCounts:
-    """Return the few features that are needed, counted now."""
     slug = benchmark.record.info.slug
-    wanted = {*_LENGTH, *_LISTS, *_HEADINGS, *_BOLD}
+    wanted = set().union(*_COUNTED)
     sheet = StyleSheet(tuple(feature for feature in style_sheet().features if feature.name in wanted))
-    rows: list[Sequence[str | None]] = []
     with benchmark.database.session() as session:
-        for llm in (*benchmark.llms, benchmark.baseline):
-            rows.append(response_texts(session, find_benchmark(session, slug), llm))
+        found = find_benchmark(session, slug)
+        rows = [response_texts(session, found, llm) for llm in (*benchmark.llms, benchmark.baseline)]
     present = np.array([[text is not None for text in row] for row in rows])
     if not present.any():
         raise LeaderboardError(
@@ -293,7 +263,7 @@ def _of_counts(counts: NDArray[np.float64], present: NDArray[np.bool_], sheet: S
 
     def total(names: tuple[str, ...]) -> NDArray[np.float64]:
         places = [place for place, name in enumerate(sheet.names) if name in names]
-        summed: NDArray[np.float64] = counts[..., places].sum(axis=-1)
-        return summed
+        return np.asarray(counts[..., places].sum(axis=-1))
 
-    return StyleCounts(total(_LENGTH), total(_LISTS), total(_HEADINGS), total(_BOLD), present)
+    length, lists, headings, bold = map(total, _COUNTED)
+    return StyleCounts(length, lists, headings, bold, present)

@@ -15,7 +15,6 @@ class SharedCache(Generic[Value]):
     """The ``maxsize`` results used last; two threads may compute the same one at the same time."""
 
     def __init__(self, maxsize: int) -> None:
-        """Start empty."""
         self._kept: LRUCache[Hashable, Value] = LRUCache(maxsize)
         self._lock = Lock()
 

@@ -25,13 +25,7 @@ _MIN_LLMS = 2
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One view of a comparison.
-
-    Attributes:
-        letter: What it is called in tables and charts.
-        words: What it is, in words.
-        leaderboard: Its leaderboard, complete or as far as a slow judge is.
-    """
+    """One view of a comparison; its leaderboard is complete, or as far as a slow judge is."""
 
     letter: str
     words: str
@@ -48,10 +42,8 @@ class SideBySide:
     """V views and all the L LLMs that any of them ranks.
 
     Attributes:
-        columns: The views.
         llms: Names, in the order of the first view; those that it does not rank follow.
         ranks: [L, V], NaN where a view does not rank an LLM.
-        titles: The name each LLM is shown by.
     """
 
     columns: tuple[Column, ...]
@@ -75,10 +67,7 @@ class SideBySide:
         return self._of_pairs(lambda first, second: p_value(measure, first, second))
 
     def _common(self, predicted: int, reference: int) -> NDArray[np.bool_]:
-        both: NDArray[np.bool_] = np.isfinite(self.ranks[:, predicted]) & np.isfinite(
-            self.ranks[:, reference]
-        )
-        return both
+        return np.asarray(np.isfinite(self.ranks[:, predicted]) & np.isfinite(self.ranks[:, reference]))
 
     def _of_pairs(self, compare: Callable[[Ranks, Ranks], float]) -> NDArray[np.float64]:
         """Something [V, V] of the ranks of the LLMs that two views share."""
@@ -127,9 +116,5 @@ def written(view: View) -> str:
 
 
 def read(text: str) -> View:
-    """Return the view that ``written`` wrote.
-
-    Raises:
-        CriterionError, LeaderboardError: as ``View.from_query``.
-    """
+    """Return the view that ``written`` wrote; raises as ``View.from_query``."""
     return View.from_query(parse_qs(text, keep_blank_values=True))

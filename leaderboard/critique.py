@@ -68,11 +68,9 @@ class Critique(BaseModel):
     """What an LLM says of a response, and how it would improve it.
 
     Attributes:
-        suggestions: Two or three concrete changes.
         helpfulness: Whether it answers the query, −5 to 5.
         personalization: Whether it does what the criteria ask for, −5 to 5.
         naturalness: Whether it reads well, −5 to 5.
-        edited: The response with the changes.
     """
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
@@ -89,11 +87,7 @@ class Critique(BaseModel):
 
 
 def read_critique(reply: str, response: str) -> Critique:
-    """Return the critique in a reply; words around the JSON object, such as a code fence, are ignored.
-
-    Args:
-        reply: What the LLM wrote.
-        response: What it was asked to edit.
+    """Return the critique of ``response`` in a reply; words around the JSON object are ignored.
 
     Raises:
         UnusableReplyError: It holds none that can be shown.
@@ -126,13 +120,7 @@ _template = read_prompt(Path(__file__).parent / "prompts" / "critique.txt")
 
 @dataclass(frozen=True)
 class Critiqued:
-    """A response to be critiqued for a person.
-
-    Attributes:
-        query: What they asked.
-        response: What was answered.
-        criteria: What they like in an answer.
-    """
+    """A response to be critiqued for a person, whose criteria say what they like in an answer."""
 
     query: str
     response: str
@@ -161,7 +149,6 @@ class Critic:
     """An LLM that writes critiques; may be shared between threads."""
 
     def __init__(self, llm: InteractiveLLM) -> None:
-        """Let an LLM write them."""
         self.name = llm.name
         self._llm = llm
 
@@ -202,11 +189,7 @@ def critic_name() -> str | None:
 
 
 def configured_critic(name: str) -> Critic:
-    """Return the critic of this name in ``llms.toml``.
-
-    Raises:
-        ConfigError: There is no such table, or it is none of an LLM behind an endpoint.
-    """
+    """Return the critic of this name in ``llms.toml``; a ConfigError if that is no LLM behind an endpoint."""
     return Critic(InteractiveLLM.configured(name, CRITIC_VARIABLE))
 
 
@@ -215,9 +198,6 @@ class Review:
     """A critique with the judge's verdict.
 
     Attributes:
-        critic: Name of the LLM that wrote it.
-        criteria: What it is about.
-        critique: Its scores, suggestions and edit.
         verdict: The judge's on the edit (A) against the original (B); None where it could not be had.
         problem: Why it could not, in one sentence.
     """

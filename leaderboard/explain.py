@@ -40,7 +40,6 @@ class CriterionVerdict:
     Attributes:
         criterion: None for the default ranking's preference.
         prob: Probability that the LLM's response is preferred.
-        reasons: What moved it.
         warning: Why the judge should not be trusted on this criterion, in one sentence.
     """
 
@@ -52,18 +51,7 @@ class CriterionVerdict:
 
 @dataclass(frozen=True)
 class PairReport:
-    """One query's two responses and the verdict on them.
-
-    Attributes:
-        query: External id.
-        category: Its category.
-        topic: Its topic.
-        query_text: None where texts are not stored.
-        response: The LLM's response, None likewise.
-        baseline_response: The baseline's, None likewise.
-        prob: Probability that the LLM's response is preferred, all criteria together.
-        verdicts: One per criterion.
-    """
+    """The responses to one query and the verdict on them; texts are None where they are not stored."""
 
     query: str
     category: str
@@ -87,8 +75,6 @@ def topic_scores(
 
     Args:
         prob: One LLM's probabilities on the selected queries ``[Q]``, NaN where missing.
-        categories: Their categories.
-        topics: Their topics.
         soft: Mean probability instead of share of wins.
         weights: How much each query counts ``[Q]``, all positive; all alike by default.
     """

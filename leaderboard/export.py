@@ -72,7 +72,7 @@ def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
     Raises:
         LeaderboardError: if the ranking has no such category.
     """
-    columns = {name: _column(ranking, name) for name in categories}
+    columns, removed = {name: _column(ranking, name) for name in categories}, ranking.removed
     rows = [
         {
             "rank": _rank_or_none(ranking.rank[row]),
@@ -92,7 +92,7 @@ def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
                 for name, column in columns.items()
             },
         }
-        | _without_control(ranking, row)
+        | ({} if removed is None else {"plain_win_rate": _rounded_or_none(removed.plain_win_rate[row])})
         for row, llm in enumerate(ranking.llms)
     ]
     return json.dumps(rows, ensure_ascii=False, indent=2)
@@ -168,7 +168,6 @@ def _rows(source: Path | str) -> list[list[str]]:
 
 
 def _as_rank(cell: str, row: int) -> float:
-    """Return the rank in a cell, or an error that names the row."""
     try:
         rank = float(cell)
     except ValueError:
@@ -178,14 +177,7 @@ def _as_rank(cell: str, row: int) -> float:
     return rank
 
 
-def _without_control(ranking: Ranking, row: int) -> dict[str, float | None]:
-    """Return the win rate without the control of a row; nothing where there is no control."""
-    removed = ranking.removed
-    return {} if removed is None else {"plain_win_rate": _rounded_or_none(removed.plain_win_rate[row])}
-
-
 def _column(ranking: Ranking, category: str) -> int:
-    """Return where a category stands in ``category_win_rate``."""
     if category not in ranking.category_names:
         known = ", ".join(ranking.category_names) or "none"
         raise LeaderboardError(f"There is no category “{category}”: choose among {known}.")
@@ -216,12 +208,10 @@ def number_cell(value: float) -> str:
 
 
 def _rounded_or_none(value: float, decimals: int = DECIMALS) -> float | None:
-    """Return a rounded number; None where unknown."""
     return None if math.isnan(value) else round(float(value), decimals)
 
 
 def _rank_or_none(rank: int) -> int | None:
-    """Return a rank; None for an unranked LLM."""
     return None if rank == UNRANKED else int(rank)
 
 

@@ -29,12 +29,7 @@ DESCRIPTIONS = {
 
 @dataclass(frozen=True)
 class ComparableReports:
-    """Evaluations on the same questions.
-
-    Attributes:
-        shown: Reports on the same evaluation sets, best average on new topics first.
-        left_out: Names of judges whose reports are on other sets.
-    """
+    """Evaluations on the same sets, and the names of judges whose evaluations are on other sets."""
 
     shown: tuple[JudgeReport, ...]
     left_out: tuple[str, ...]
@@ -42,15 +37,7 @@ class ComparableReports:
 
 @dataclass(frozen=True)
 class RankPair:
-    """One LLM under two judges.
-
-    Attributes:
-        title: The name it is shown by.
-        first: Its rank under the first judge.
-        second: Its rank under the second judge.
-        first_win_rate: Its win rate under the first judge.
-        second_win_rate: Its win rate under the second judge.
-    """
+    """One LLM, by the name it is shown by, with rank and win rate under two judges."""
 
     title: str
     first: int
@@ -71,7 +58,6 @@ class Agreement:
     Attributes:
         first: Name of the first judge, whose ranking counts as the prediction.
         second: Name of the second judge, whose ranking counts as the reference.
-        correlations: Between the two.
         llms: The LLMs that both rank, in the first judge's order.
     """
 
@@ -131,25 +117,14 @@ def agreement(first: Leaderboard, second: Leaderboard) -> Agreement:
     rates = [dict(zip(one.ranking.llms, one.ranking.win_rate, strict=True)) for one in (first, second)]
     ranks = [one.ranking.ranks for one in (first, second)]
     common = sorted(set(ranks[0]) & set(ranks[1]), key=lambda llm: (ranks[0][llm], ranks[1][llm], llm))
-    return Agreement(
-        first.view.crm,
-        second.view.crm,
-        correlations,
-        tuple(
-            RankPair(
-                first.titles[llm],
-                int(ranks[0][llm]),
-                int(ranks[1][llm]),
-                float(rates[0][llm]),
-                float(rates[1][llm]),
-            )
-            for llm in common
-        ),
+    llms = tuple(
+        RankPair(first.titles[llm], ranks[0][llm], ranks[1][llm], float(rates[0][llm]), float(rates[1][llm]))
+        for llm in common
     )
+    return Agreement(first.view.crm, second.view.crm, correlations, llms)
 
 
 def _relation(tau: float) -> str:
-    """Return words for a τ that is not chance."""
     if tau == 1:
         return "rank the LLMs in the same order"
     if tau >= CLOSE:

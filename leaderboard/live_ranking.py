@@ -32,11 +32,7 @@ class LiveRankings:
     """
 
     def __init__(self) -> None:
-        """No judge works yet.
-
-        Raises:
-            LeaderboardError: The environment's number of judges at once is none.
-        """
+        """No judge works yet; a LeaderboardError if the environment's number of judges at once is none."""
         self._scheduler = Scheduler()
         self._rankings: SharedCache[Ranking] = SharedCache(_RANKINGS_KEPT)
 
@@ -45,11 +41,7 @@ class LiveRankings:
         self._scheduler.close()
 
     def task(self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet) -> ScoringTask:
-        """Return the score matrix under the criteria and what fills it, as far as it is.
-
-        Raises:
-            CRMError: There are no texts to be judged.
-        """
+        """Return the score matrix under the criteria and what fills it; a CRMError if there are no texts."""
         return self._scheduler.job(benchmark, crm, criteria).task
 
     def leaderboard(self, request: Request, subscriber: str | None, patience: float) -> Leaderboard:
@@ -63,18 +55,14 @@ class LiveRankings:
             raise LeaderboardError("No query is selected: choose at least one topic that has queries.")
         jobs = self._needed(request)
         if subscriber is not None:
-            self._watch(jobs, subscriber, request, patience)
+            self._subscribe(jobs, subscriber, request, patience)
         own, *comparison = (
             self._scheduler.progress(job, subscriber or ANYBODY, request.selected) for job in jobs
         )
         return self._ranked(request, jobs, Judging(own, *comparison))
 
     def judged(self, request: Request) -> tuple[NDArray[np.float32], Mask]:
-        """Return the score matrix as far as it is, and the queries ``[Q]`` on which LLMs can be compared.
-
-        Raises:
-            CRMError: There are no texts to be judged.
-        """
+        """Return the matrix so far and the queries ``[Q]`` LLMs can be compared on; raises as ``task``."""
         matrix = self._scheduler.job(request.benchmark, request.crm, request.view.criteria).task.matrix
         finished = not matrix.todo[:, request.selected].any()
         return matrix.prob, request.selected if finished else matrix.comparable(request.selected)
@@ -99,8 +87,10 @@ class LiveRankings:
         needed = [request.view.criteria, CriteriaSet()] if request.view.criteria else [CriteriaSet()]
         return [self._scheduler.job(request.benchmark, request.crm, criteria) for criteria in needed]
 
-    def _watch(self, jobs: list[ScheduledTask], subscriber: str, request: Request, patience: float) -> None:
-        """Watch the jobs one after the other, each until it is finished or patience is over."""
+    def _subscribe(
+        self, jobs: list[ScheduledTask], subscriber: str, request: Request, patience: float
+    ) -> None:
+        """Subscribe to the jobs one after the other, each until it is finished or patience is over."""
         until = monotonic() + patience
         for job in jobs:
             self._scheduler.subscribe(job, subscriber, request.selected)
@@ -116,7 +106,6 @@ class LiveRankings:
                 return
 
     def _ranked(self, request: Request, jobs: list[ScheduledTask], judging: Judging) -> Leaderboard:
-        """Rank on the queries that all LLMs can be compared on."""
         own, under_default = jobs[0].task, jobs[-1].task
         finished = judging.own.state is State.FINISHED
         counted = request.selected if finished else own.matrix.comparable(request.selected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,12 +36,7 @@ class Weighting:
 
 
 def weighting(benchmark: LoadedBenchmark, view: View, selected: Mask) -> Weighting:
-    """Return the weights of a view.
-
-    Args:
-        benchmark: The view's benchmark.
-        view: What a person chose.
-        selected: The queries that count ``[Q]``.
+    """Return the weights of a view, of which only the selected queries ``[Q]`` count.
 
     Raises:
         LeaderboardError: The benchmark lacks a topic that has a weight; there are interests, and the
@@ -52,16 +47,10 @@ def weighting(benchmark: LoadedBenchmark, view: View, selected: Mask) -> Weighti
     weights = topic_weights_with(benchmark.record, view.topic_weights)
     if not view.interests:
         return Weighting(weights)
-    closeness = _closeness(benchmark, view.interests)
+    closeness = sentence_encoder().embed(view.interests) @ benchmark.query_embedding.T  # [K, Q]
     nearest = np.max(closeness, axis=1, where=selected, initial=-1.0)
     distant = tuple(text for text, near in zip(view.interests, nearest, strict=True) if near < CLOSE)
     return Weighting(weights * interest_weights(closeness), distant)
-
-
-def _closeness(benchmark: LoadedBenchmark, interests: Sequence[str]) -> NDArray[np.float32]:
-    """Cosines of interests and queries ``[K, Q]``."""
-    closeness: NDArray[np.float32] = sentence_encoder().embed(interests) @ benchmark.query_embedding.T
-    return closeness
 
 
 _WARNINGS: SharedCache[tuple[CriterionWarning, ...]] = SharedCache(256)
@@ -73,12 +62,8 @@ class Request:
     """What a view asks for.
 
     Attributes:
-        view: What a person chose.
-        benchmark: The benchmark.
-        crm: The judge.
         selected: The queries of the view's topics ``[Q]``.
         terms: What the view controls for ``[L, Q, P]``; None if nothing.
-        weighting: How much each query counts.
     """
 
     view: View
@@ -104,11 +89,7 @@ class Request:
         return self.view.soft, self.view.control, self.view.topic_weights, self.view.interests
 
     def rank(self, prob: NDArray[np.float32], counted: Mask) -> Ranking:
-        """Return the ranking on the counted queries ``[Q]`` of a score matrix ``[L, Q]``.
-
-        Raises:
-            LeaderboardError: No query is counted.
-        """
+        """Rank on the counted queries ``[Q]`` of a score matrix ``[L, Q]``; a LeaderboardError if none is."""
         return rank_llms(
             self.benchmark.llms,
             prob,
@@ -122,19 +103,10 @@ class Request:
         )
 
     def estimate(self, prob: NDArray[np.float32], counted: Mask) -> Estimate:
-        """Return the win rates behind ``rank``, with what their intervals are made from.
-
-        Raises:
-            LeaderboardError: No query is counted.
-        """
+        """Return the win rates behind ``rank``, with what intervals are made from; raises as ``rank``."""
         strata = self.benchmark.topic_index
         return estimate(
-            prob,
-            strata,
-            used=counted,
-            weights=self.weighting.weights,
-            soft=self.view.soft,
-            terms=self.terms,
+            prob, strata, used=counted, weights=self.weighting.weights, soft=self.view.soft, terms=self.terms
         )
 
     def leaderboard(
@@ -145,14 +117,7 @@ class Request:
         n_judged: int | None = None,
         judging: Judging | None = None,
     ) -> Leaderboard:
-        """Return what is shown of a ranking and of the one under ∅.
-
-        Args:
-            ranking: Under the view's criteria.
-            default: Under ∅, as far as it is known.
-            n_judged: On how many queries they rest; by default on all that are selected.
-            judging: How far a slow judge is.
-        """
+        """Return what is shown of a ranking and of that under ∅, resting on ``n_judged`` or all queries."""
         n_queries = int(self.selected.sum())
         rests_on = n_queries if n_judged is None else n_judged
         correlations = None if default is None else correlate(ranking.ranks, default.ranks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,6 @@ class Judging:
     """How far a slow judge is with a view.
 
     Attributes:
-        own: Under the view's criteria.
         comparison: Under ∅, which is judged afterwards; None where the view has no criteria.
     """
 
@@ -54,15 +54,11 @@ class Leaderboard:
     """What a view shows; of a slow judge, what there is so far.
 
     Attributes:
-        view: What was asked for.
-        benchmark: The benchmark.
-        crm_version: The judge's version.
         ranking: The LLMs under the view's criteria; all of them unranked while nothing is judged.
         default: The same queries under ∅, the same judge without criteria; None until it is judged.
         changes: Places climbed since ∅, in the order of ``ranking.llms``; NaN while that is unknown.
         correlations: Of the ranking (predicted) with ∅ (reference); None while that is unknown.
         summary: One plain sentence on them; empty while they are unknown.
-        n_queries: Number of selected queries.
         n_judged: On how many of them the ranking rests.
         judging: How far a slow judge is; None for a judge that has no need to wait.
         warnings: What the judge says against trusting its ranking under these criteria.
@@ -128,9 +124,7 @@ class Leaderboard:
     def shown_categories(self) -> tuple[str, ...]:
         """The categories of the selected queries, in display order: one column each."""
         selected = queries_with(self.benchmark, self.view.topics, self.view.topic_weights)
-        present = {
-            query.category for query, chosen in zip(self.benchmark.queries, selected, strict=True) if chosen
-        }
+        present = {query.category for query in compress(self.benchmark.queries, selected)}
         return tuple(category.name for category in self.benchmark.categories if category.name in present)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -21,10 +22,8 @@ class WithoutOne:
     """The top of the ranking without one criterion or one category.
 
     Attributes:
-        left_out: What was left out, as it is shown.
         is_criterion: Whether that is a criterion; else it is a category.
         before: The LLMs on top with everything, best first.
-        after: The LLMs on top without it.
     """
 
     left_out: str
@@ -65,10 +64,8 @@ class Robustness:
     """What is certain of a ranking.
 
     Attributes:
-        significance: Who can be told apart from whom.
         without_one: The top without each criterion and each category in turn. A judge that reads texts is not
             asked for criteria that nobody chose, so it has categories alone.
-        criteria_tried: Whether criteria were left out in turn.
     """
 
     significance: PairwiseSignificance
@@ -77,11 +74,7 @@ class Robustness:
 
 
 def assess_robustness(service: Service, view: View) -> Robustness | None:
-    """Return what is certain of the view's ranking; None while nothing is judged.
-
-    Raises:
-        LeaderboardError, CRMError, DatabaseError: As ``Service.leaderboard``.
-    """
+    """Return what is certain of a ranking, None if nothing is judged; raises as ``Service.leaderboard``."""
     scored = service.scored(view)
     if not scored.counted.any() or np.isnan(scored.prob[:, scored.counted]).all():
         return None
@@ -97,9 +90,7 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
 def _without_a_criterion(
     service: Service, view: View, counted: Mask, top: tuple[str, ...]
 ) -> Iterator[WithoutOne]:
-    for place, (criterion, rest) in enumerate(views_without_one_criterion(view)):
-        if place == MAX_CRITERIA:
-            return
+    for criterion, rest in islice(views_without_one_criterion(view), MAX_CRITERIA):
         yield WithoutOne(str(criterion), True, top, _top(service.scored(rest), counted))
 
 
@@ -113,7 +104,6 @@ def _without_a_category(scored: Scored, top: tuple[str, ...]) -> Iterator[Withou
 
 
 def _top(scored: Scored, counted: Mask) -> tuple[str, ...]:
-    """Return the best few LLMs on the counted queries."""
     llms = scored.request.benchmark.llms
     found = scored.request.estimate(scored.prob, counted)
     best = [row for row in found.best_first(llms)[:TOP] if not np.isnan(found.win_rate[row])]

@@ -16,35 +16,17 @@ from leaderboard.view import TopicWeight
 def selected_queries(
     topics: Sequence[str], query_categories: Sequence[str], query_topics: Sequence[str]
 ) -> NDArray[np.bool_]:
-    """Mask ``[Q]`` of the queries in the named categories or topics; no names select all.
-
-    Args:
-        topics: Names of categories or topics, in any mixture.
-        query_categories: Category of every query.
-        query_topics: Topic of every query.
-
-    Raises:
-        LeaderboardError: A name that is neither.
-    """
+    """Mask ``[Q]`` of the queries in these categories or topics, all if none; raises as ``check_topics``."""
     if not topics:
         return np.ones(len(query_topics), dtype=np.bool_)
     check_topics(topics, query_categories, query_topics)
     wanted = set(topics)
-    return np.array(
-        [
-            category in wanted or topic in wanted
-            for category, topic in zip(query_categories, query_topics, strict=True)
-        ],
-        dtype=np.bool_,
-    )
+    named = [not wanted.isdisjoint(names) for names in zip(query_categories, query_topics, strict=True)]
+    return np.array(named, dtype=np.bool_)
 
 
 def check_topics(topics: Sequence[str], query_categories: Sequence[str], query_topics: Sequence[str]) -> None:
-    """Make sure that every name is that of a category or topic.
-
-    Raises:
-        LeaderboardError: A name that is neither.
-    """
+    """Raise a LeaderboardError at a name that is neither a category's nor a topic's."""
     known = set(query_categories) | set(query_topics)
     for topic in topics:
         if topic not in known:
@@ -59,8 +41,6 @@ def queries_with(
     """Mask ``[Q]`` of a benchmark's queries in the named categories or topics; no names select all.
 
     Args:
-        record: The benchmark.
-        topics: Names of categories or topics.
         weights: Queries whose weight is 0 are left out.
 
     Raises:
@@ -77,36 +57,19 @@ def queries_with(
 
 
 def topic_weights_with(record: BenchmarkRecord, weights: Sequence[TopicWeight]) -> NDArray[np.float64]:
-    """Return the weights ``[Q]`` of a benchmark's queries by their topics.
-
-    Raises:
-        LeaderboardError: A name that is neither category nor topic.
-    """
+    """Return the weights ``[Q]`` of a benchmark's queries by their topics; raises as ``check_topics``."""
     return topic_weights_of_queries(weights, *_names(record))
 
 
 def topic_weights_of_queries(
     weights: Sequence[TopicWeight], query_categories: Sequence[str], query_topics: Sequence[str]
 ) -> NDArray[np.float64]:
-    """The weight of every query ``[Q]``: that of its topic if it has one, else of its category, else 1.
-
-    Args:
-        weights: Of categories and topics.
-        query_categories: Category of every query.
-        query_topics: Topic of every query.
-
-    Raises:
-        LeaderboardError: A name that is neither.
-    """
+    """Weights of queries ``[Q]``: the topic's, else the category's, else 1; raises as ``check_topics``."""
     by_name = {item.name: item.weight for item in weights}
     check_topics(tuple(by_name), query_categories, query_topics)
-    return np.array(
-        [
-            by_name.get(topic, by_name.get(category, 1.0))
-            for category, topic in zip(query_categories, query_topics, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    names = zip(query_categories, query_topics, strict=True)
+    found = [by_name.get(topic, by_name.get(category, 1.0)) for category, topic in names]
+    return np.array(found, dtype=np.float64)
 
 
 def indices_of(names: Sequence[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
@@ -117,7 +80,6 @@ def indices_of(names: Sequence[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]
 
 
 def _names(record: BenchmarkRecord) -> tuple[list[str], list[str]]:
-    """Category and topic of every query."""
     return [query.category for query in record.queries], [query.topic for query in record.queries]
 
 

@@ -43,25 +43,17 @@ def interpret(correlations: Correlations, *, queries: int | None = None) -> str:
     Args:
         correlations: of the person's ranking (predicted) with the default ranking (reference).
         queries: how many queries the person's ranking rests on, for a caution where they are few.
-
-    Returns:
-        An English sentence; equal arguments give equal sentences.
     """
     if correlations.n == 1:
         return "Only one LLM is ranked, so there is nothing to compare with the crowd's ranking."
     if correlations.n < MIN_LLMS:
-        return _on_few_llms(correlations)
+        what = "is the same as" if round(correlations.tau, _DECIMALS) == 1 else "differs from"
+        few = f"with only {correlations.n} LLMs that could well be chance"
+        return f"Your ranking {what} the crowd's, but {few}."
     relation = _relation(correlations)
     if queries is not None and queries < MIN_QUERIES:
         return f"Judging by only {queries} {'query' if queries == 1 else 'queries'}, your ranking {relation}."
     return f"Your ranking {relation}."
-
-
-def _on_few_llms(correlations: Correlations) -> str:
-    """Say what can be said of two to four LLMs."""
-    same = round(correlations.tau, _DECIMALS) == 1
-    verdict = "Your ranking is the same as the crowd's" if same else "Your ranking differs from the crowd's"
-    return f"{verdict}, but with only {correlations.n} LLMs that could well be chance."
 
 
 def _relation(correlations: Correlations) -> str:
@@ -80,7 +72,6 @@ def _relation(correlations: Correlations) -> str:
 
 
 def _near_extreme(tau: float) -> str:
-    """Return words for a τ close to 1 or to −1."""
     if tau == 1:
         return "is the same as the crowd's"
     if tau == -1:
@@ -89,7 +80,6 @@ def _near_extreme(tau: float) -> str:
 
 
 def _in_between(tau: float) -> str:
-    """Return words for a τ that is neither chance nor extreme."""
     if tau >= LARGELY:
         return "largely agrees with the crowd's, with some LLMs changing places"
     if tau >= WEAK:
@@ -118,13 +108,7 @@ def control_in_brief(control: Control) -> str:
 
 
 def control_effect_sentences(ranking: Ranking, control: Control, titles: Mapping[str, str]) -> str:
-    """Say what was removed and how much it mattered; empty if nothing was or nobody is ranked.
-
-    Args:
-        ranking: under the control.
-        control: that it was made with.
-        titles: the name each LLM is shown by.
-    """
+    """Say what was removed and how much it mattered; empty if nothing was or nobody is ranked."""
     removed = ranking.removed
     ranked = ranking.rank != UNRANKED
     if removed is None or not ranked.any():
@@ -185,22 +169,19 @@ def weights_sentences(view: View, n_queries: int, n_effective: float, distant: S
     """Say what counts more than other things, and what that costs; empty where all queries count alike.
 
     Args:
-        view: What the person chose.
-        n_queries: How many queries count.
         n_effective: What they are worth, ``leaderboard.statistics.win_rate.effective_number``.
-        distant: Interests that no query fits.
     """
     sentences = []
     if view.topic_weights:
         sentences.append(f"Topics are weighted: {_some_weights(view.topic_weights)}.")
     if view.interests:
-        uses = listed([_quoted(interest) for interest in view.interests])
+        uses = listed([f"“{interest}”" for interest in view.interests])
         sentences.append(f"Queries count by how close they are to {uses}.")
     if not sentences:
         return ""
     sentences.append(f"As weighted, the {n_queries} queries are worth {n_effective:.0f} that count alike.")
     if distant:
-        unmet = listed([_quoted(interest) for interest in distant], "or")
+        unmet = listed([f"“{interest}”" for interest in distant], "or")
         sentences.append(f"No query here fits {unmet}: do not rely on that part.")
     return " ".join(sentences)
 
@@ -232,10 +213,6 @@ def _some_weights(weights: Sequence[TopicWeight]) -> str:
     named = [f"{item.name} × {item.number}" for item in weights[:_NAMED_WEIGHTS]]
     more = len(weights) - len(named)
     return listed([*named, f"{more} more"] if more else named)
-
-
-def _quoted(text: str) -> str:
-    return f"“{text}”"
 
 
 def warning_sentence(warning: CriterionWarning) -> str:

@@ -45,7 +45,6 @@ class Scored:
     """What a ranking rests on.
 
     Attributes:
-        request: What was asked for.
         prob: Probabilities ``[L, Q]`` that each LLM beats the baseline, NaN where unknown.
         counted: The queries ``[Q]`` on which LLMs are compared.
     """
@@ -59,11 +58,7 @@ class Service:
     """The leaderboard of one database; may be shared between threads."""
 
     def __init__(self, database: Database, live: LiveRankings | None = None) -> None:
-        """Serve the benchmarks of an open database, with slow judges of its own if none are given.
-
-        Raises:
-            LeaderboardError: The environment's number of judges at once is none.
-        """
+        """Serve an open database, with slow judges of its own if none are given (see ``LiveRankings``)."""
         self.database = database
         self._loaded: SharedCache[LoadedBenchmark] = SharedCache(_BENCHMARKS_KEPT)
         self._matrices: SharedCache[NDArray[np.float32]] = SharedCache(_MATRICES_KEPT)
@@ -97,11 +92,7 @@ class Service:
             )
 
     def criterion_themes(self) -> dict[str, CriterionThemes]:
-        """Return the shipped themes of criteria under ``SHIPPED_THEMES``, then those of preference data.
-
-        Raises:
-            CRMError: The shipped file is absent or damaged, or stored themes are of another format.
-        """
+        """Return shipped themes under ``SHIPPED_THEMES``, then preference data's; a CRMError if damaged."""
         with self.database.session() as session:
             of_preferences = list_themes(session)
         return {SHIPPED_THEMES: CriterionThemes.load(THEMES_FILE)} | {
@@ -138,11 +129,7 @@ class Service:
         return request.leaderboard(request.rank(matrix, request.selected), default)
 
     def scored(self, view: View) -> Scored:
-        """Return the score matrix that the view's ranking rests on, as far as a slow judge has filled it.
-
-        Raises:
-            LeaderboardError, CRMError, DatabaseError: As ``leaderboard``.
-        """
+        """Return the score matrix that a ranking rests on, as far as it is; raises as ``leaderboard``."""
         request = self._request(view)
         if not request.is_instant:
             return Scored(request, *self._live.judged(request))
@@ -163,7 +150,6 @@ class Service:
         """Have a slow judge do here and now what the view needs; of other judges there is nothing to do.
 
         Args:
-            view: What a person chose.
             on_progress: Told how far the judge is, at the start and after every block.
             compare: Also judge ∅, for changes of rank.
 
@@ -225,11 +211,7 @@ class Service:
         return list(self.benchmark(slug).query_texts)
 
     def pair_report(self, view: View, llm: str, query: str) -> PairReport:
-        """Both responses to one query and the verdict per criterion, with reasons where the judge has any.
-
-        Raises:
-            LeaderboardError: The LLM is not ranked here; there is no such query.
-        """
+        """Responses to a query and verdicts by criterion; a LeaderboardError for no such LLM or query."""
         benchmark = self._benchmark_of(view)
         prob = self._row(benchmark, view, llm)
         position = {item.external_id: index for index, item in enumerate(benchmark.record.queries)}
@@ -270,8 +252,7 @@ class Service:
         if llm not in benchmark.llms:
             raise LeaderboardError(f"{llm!r} is not ranked in {benchmark.record.info.title}.")
         matrix = self.score_matrix(benchmark, registry.get_crm(view.crm), view.criteria)
-        row: NDArray[np.float32] = matrix[benchmark.llms.index(llm)]
-        return row
+        return np.asarray(matrix[benchmark.llms.index(llm)])
 
     def _request(self, view: View) -> Request:
         """Return the view with what it names looked up; raises as ``leaderboard``."""
@@ -282,11 +263,7 @@ class Service:
         return Request(view, benchmark, crm, selected, terms, weighting(benchmark, view, selected))
 
     def _terms(self, benchmark: LoadedBenchmark, control: Control) -> NDArray[np.float64] | None:
-        """Return what the control takes out of the win rates ``[L, Q, P]``, kept until the benchmark changes.
-
-        Raises:
-            LeaderboardError: Length and style are not known.
-        """
+        """Return what the control takes out of win rates ``[L, Q, P]``, kept until the benchmark changes."""
         if control is Control.NONE:
             return None
         return self._control_terms.get(
@@ -294,7 +271,6 @@ class Service:
         )
 
     def _benchmark_of(self, view: View) -> LoadedBenchmark:
-        """Return the benchmark that the view's judge judges."""
         return self.benchmark(view.benchmark)
 
     def _default(self, request: Request) -> Ranking:
@@ -308,7 +284,6 @@ class Service:
 
 
 def _selected(benchmark: LoadedBenchmark, view: View) -> Mask:
-    """Return the queries that count ``[Q]``."""
     return queries_with(benchmark.record, view.topics, view.topic_weights)
 
 

@@ -26,12 +26,9 @@ class View:
     """What is ranked, on which queries, for whom and by which judge.
 
     Attributes:
-        benchmark: Slug.
         topics: Names of categories or topics; none means all queries.
         criteria: The person's criteria; none means the default ranking ∅.
-        crm: Name of the judge.
         soft: Mean probabilities instead of shares of wins.
-        control: What is removed from the win rates.
         topic_weights: How much the queries of some categories or topics count; each name once.
         interests: What the person uses LLMs for, as ``read_interests`` cleans it: queries count by closeness.
     """
@@ -73,10 +70,11 @@ class View:
             LeaderboardError: A control that does not exist; A weight that is none; interests that are too
                 long or too many.
         """
+        criteria = (_read(text) for text in parameters.get("criterion", ()) if text.strip())
         return cls(
             benchmark=_last(parameters, "benchmark", DEFAULT_BENCHMARK),
             topics=tuple(dict.fromkeys(parameters.get("topic", ()))),
-            criteria=CriteriaSet(tuple(map(_read, _not_blank(parameters.get("criterion", ()))))),
+            criteria=CriteriaSet(tuple(criteria)),
             crm=_last(parameters, "crm", DEFAULT_CRM),
             soft=_last(parameters, "soft", "") == "1",
             control=Control.named(_last(parameters, "control", Control.NONE)),
@@ -88,10 +86,6 @@ class View:
 def _last(parameters: Mapping[str, Sequence[str]], name: str, default: str) -> str:
     values = parameters.get(name)
     return values[-1] if values else default
-
-
-def _not_blank(texts: Iterable[str]) -> Iterable[str]:
-    return (text for text in texts if text.strip())
 
 
 def _written(criterion: Criterion) -> str:
@@ -132,7 +126,6 @@ class TopicWeight:
     """How much every query of a category or topic counts, where the others count 1.
 
     Attributes:
-        name: Of a category or topic.
         weight: From 0, which leaves its queries out, to ``HEAVIEST``.
 
     Raises:
@@ -159,11 +152,7 @@ class TopicWeight:
 
     @classmethod
     def parse(cls, text: str) -> TopicWeight:
-        """Read ``NAME=WEIGHT``.
-
-        Raises:
-            LeaderboardError: It is not written so, or the weight is out of range.
-        """
+        """Read ``NAME=WEIGHT``; a LeaderboardError if it is not written so, or the weight is out of range."""
         name, _, number = text.rpartition("=")
         try:
             weight = float(number)
@@ -177,11 +166,7 @@ class TopicWeight:
 
 
 def read_topic_weights(texts: Iterable[str]) -> tuple[TopicWeight, ...]:
-    """Weights written as ``NAME=WEIGHT``; of a name that comes twice the last counts.
-
-    Raises:
-        LeaderboardError: One of them cannot be read.
-    """
+    """Weights written as ``NAME=WEIGHT``, of a name the last; a LeaderboardError if one cannot be read."""
     return tuple({item.name: item for item in map(TopicWeight.parse, texts)}.values())
 
 

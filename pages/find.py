@@ -32,15 +32,20 @@ from pages._ui.elicitation import (
     interview,
     show_checklist,
 )
-from pages._ui.session import SHOWN_ERRORS, come_through_app, current_view, plain, service, show, write_link
-from pages._ui.topic_choice import choose_topics
+from pages._ui.session import (
+    SHOWN_ERRORS,
+    come_through_app,
+    current_view,
+    offer_file,
+    plain,
+    service,
+    show,
+    write_link,
+)
+from pages._ui.topic_choice import choose_topics, topic_sizes
 
 _CHOICES, _QUESTIONS, _HISTORY = "choices", "questions", "history"
-_WAYS = {
-    _CHOICES: "Choose between answers",
-    _QUESTIONS: "Answer questions",
-    _HISTORY: "From my history",
-}
+_WAYS = {_CHOICES: "Choose between answers", _QUESTIONS: "Answer questions", _HISTORY: "From my history"}
 _WAY = "find_way"
 
 _SAMPLE = BUNDLED.parent / "history-sample.jsonl"
@@ -75,7 +80,6 @@ def main() -> None:
 
 
 def _choose_way() -> str:
-    """Return how criteria are to be found; the address that a session comes by may say it."""
     if st.session_state.get(_WAY) not in _WAYS:
         asked = st.query_params.get("way")
         show(_WAY, asked if asked in _WAYS else _CHOICES)
@@ -100,7 +104,6 @@ def _go(way: str) -> None:
 
 
 def _learn_here(way: str) -> None:
-    """Learn from the answers of a benchmark: by choices between them, or by questions about them."""
     readable = {summary.slug: summary.title for summary in readable_benchmarks(service())}
     if not readable:
         st.info("No benchmark with texts is stored here: import one to choose between its answers.")
@@ -108,8 +111,7 @@ def _learn_here(way: str) -> None:
     view = st.session_state.view
     slug = _choose_source(readable, view.benchmark)
     record = service().benchmark(slug).record
-    known = {category.name for category in record.categories}
-    known |= {topic.name for category in record.categories for topic in category.topics}
+    known = topic_sizes(record)
     topics = tuple(topic for topic in view.topics if topic in known)
     with st.sidebar:
         choose_topics(record, topics)
@@ -117,11 +119,8 @@ def _learn_here(way: str) -> None:
         with st.spinner("Reading the answers …"):
             elicitation = current_elicitation(slug, topics)
         if at_checklist():
-            early = (
-                way == _QUESTIONS
-                and len(elicitation.replies) < MAX_QUESTIONS
-                and elicitation.question is None
-            )
+            unasked = MAX_QUESTIONS - len(elicitation.replies)
+            early = way == _QUESTIONS and unasked > 0 and elicitation.question is None
             show_checklist(elicitation, *_next_steps(way), why=SETTLED_SENTENCE if early else "")
         elif way == _CHOICES:
             choose_between_answers(service().benchmark(slug))
@@ -158,14 +157,12 @@ def _choose_source(readable: dict[str, str], wanted: str) -> str:
 
 
 def _learn_from_history() -> None:
-    """Draw the upload, or what was learnt from the last one."""
     learnt = st.session_state.get(_LEARNT) or _upload_history()
     if learnt is not None:
         _show_learnt(*learnt)
 
 
 def _upload_history() -> tuple[HistoryChecklist, str] | None:
-    """Draw the form; what is learnt from a file takes its place."""
     place = st.empty()
     with place.container():
         st.markdown(
@@ -186,14 +183,8 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
         )
         with st.expander("What such a file looks like"):
             st.markdown(_FORMS)
-            st.download_button(
-                "A sample file",
-                _SAMPLE.read_bytes,
-                file_name="past-choices.jsonl",
-                mime="application/jsonl",
-                on_click="ignore",
-                icon=":material/download:",
-            )
+            file = "past-choices.jsonl"
+            offer_file(st, "A sample file", _SAMPLE.read_bytes, file, kind="application/jsonl")
         if uploaded is None:
             return None
         with outcome:
@@ -210,12 +201,11 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
 def _learn(content: bytes, file: str) -> tuple[HistoryChecklist, str]:
     history = read_history(content, file)
     bar = st.progress(0.0, "Reading the answers …")
-    learnt = learn_from_history(
-        history,
-        service(),
-        st.session_state.view.benchmark,
-        lambda what, done, total: bar.progress(done / total, f"{what}: {done:,} of {total:,}"),
-    )
+
+    def on_progress(what: str, done: int, total: int) -> None:
+        bar.progress(done / total, f"{what}: {done:,} of {total:,}")
+
+    learnt = learn_from_history(history, service(), st.session_state.view.benchmark, on_progress)
     return learnt, reading_sentence(history)
 
 

@@ -19,7 +19,7 @@ from pages._ui.session import (
     show,
     write_link,
 )
-from pages._ui.topic_choice import choose_topics, choose_weights
+from pages._ui.topic_choice import choose_topics, choose_weights, topic_sizes
 
 _CONTROLS = {Control.NONE: "nothing", Control.LENGTH: "length", Control.STYLE: "length and Markdown style"}
 
@@ -62,8 +62,7 @@ def _choose_benchmark(view: View) -> None:
 
 def _guarded_topics(view: View) -> None:
     record = service().benchmark(view.benchmark).record
-    known = {category.name for category in record.categories}
-    known |= {topic.name for category in record.categories for topic in category.topics}
+    known = topic_sizes(record)
     if unknown := [topic for topic in view.topics if topic not in known]:
         st.error(f"{record.info.title} has no topic {unknown[0]!r}; it is left out.")
         correct_view(topics=tuple(topic for topic in view.topics if topic in known))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from leaderboard.benchmark import missing_texts_message
-from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore
+from leaderboard.explain import CriterionVerdict, PairReport, QueryScore
 from leaderboard.render.html import percent
 from leaderboard.render.ranking_charts import topic_chart
 from leaderboard.render.responses import faint_html, pair_html, query_html, verdict_html
@@ -47,18 +47,14 @@ def main() -> None:
     with topics:
         st.subheader("By topic", anchor=False)
         by_topic = [score for score in service().topic_scores(view, llm) if score.n_queries]
-        shown = by_topic if len(by_topic) <= _SHOWN_TOPICS else _ends(by_topic)
+        half = _SHOWN_TOPICS // 2
+        shown = by_topic if len(by_topic) <= _SHOWN_TOPICS else [*by_topic[:half], *by_topic[-half:]]
         if len(shown) < len(by_topic):
             st.caption(f"The best and the worst {len(shown) // 2} of {len(by_topic)} topics.")
         draw_chart(topic_chart(shown, palette()))
     with verdicts:
-        texts = dict(
-            zip(
-                (item.external_id for item in leaderboard.benchmark.queries),
-                service().query_texts(view.benchmark),
-                strict=True,
-            )
-        )
+        ids = [item.external_id for item in leaderboard.benchmark.queries]
+        texts = dict(zip(ids, service().query_texts(view.benchmark), strict=True))
         _list("Where it wins", [item for item in scores if item.prob > _EVEN], texts)
         _list("Where it loses", [item for item in reversed(scores) if item.prob < _EVEN], texts)
     write_link({"llm": llm} | ({"query": query} if query else {}))
@@ -90,8 +86,7 @@ def _choose_llm(leaderboard: Leaderboard) -> str:
 
 def _forget_query() -> None:
     st.query_params["llm"] = st.session_state.llm
-    st.query_params.pop("query", None)
-    st.session_state.pop("query", None)
+    _close()
 
 
 def _headline(leaderboard: Leaderboard, llm: str) -> None:
@@ -184,13 +179,7 @@ def _reasons(verdict: CriterionVerdict) -> list[str]:
     return [line for line in (warning, because) if line]
 
 
-def _ends(scores: list[TopicScore]) -> list[TopicScore]:
-    half = _SHOWN_TOPICS // 2
-    return scores[:half] + scores[-half:]
-
-
 def _one_line(text: str) -> str:
-    """Return the first words of a query as a button's label."""
     flat = " ".join(text.split())
     return plain(flat if len(flat) <= _LABEL_LENGTH else f"{flat[: _LABEL_LENGTH - 1]}…")
 

@@ -86,7 +86,9 @@ def _take_over() -> None:
 
 def _pool(source: Source, topic_place: DeltaGenerator) -> None:
     topics = curation().read(source[1])
-    _figures(topics)
+    st.html(topic_figures(figures(topics)))
+    if topics.log:
+        st.caption("Coherence and stability are those of the topics as they were found, before curation.")
     atlas = _kept().get(topics.identity, lambda: atlas_of_pool(topics))
     chosen = _atlas(source, topic_place, atlas, topics)
     curate(topics, chosen)
@@ -112,12 +114,6 @@ def _atlas(
     if chosen is not None:
         show_topic(atlas, chosen, topics)
     return chosen
-
-
-def _figures(topics: CuratedTopics) -> None:
-    st.html(topic_figures(figures(topics)))
-    if topics.log:
-        st.caption("Coherence and stability are those of the topics as they were found, before curation.")
 
 
 def _link(source: Source, chosen: str | None) -> None:

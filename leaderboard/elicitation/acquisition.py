@@ -9,7 +9,7 @@ the expected reduction of variance, where s_l is the place of LLM l by win rate 
 runs over the four answers; plus a little of the expected information about the weights themselves (Lindley
 1956), which decides where the ranking is settled.
 
-Beside it: the ranking that the posterior expects, and how sure that is.
+Beside it: how sure the ranking is that the posterior expects.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ _QUERIES = 120
 """Ranked queries, drawn at random, on which expected win rates are taken."""
 _ENOUGH = 20
 """Queries with two readable responses from which on longer responses are not candidates."""
-TOP = 3
-"""LLMs at the top of a ranking whose order matters most."""
 _RANKING_DRAWS = 500
 READABLE = 220
 """Words that a person reads without effort; longer responses are shown only where there are no others."""
@@ -52,7 +50,6 @@ class CandidatePairs:
     """The pairs that may be shown to a person, of responses to the queries of a benchmark.
 
     Attributes:
-        margins: The benchmark's.
         allowed: Responses that may be shown ``[R, Q]``.
         ranked: Queries on which the person's ranking will rest ``[Q]``.
     """
@@ -73,10 +70,7 @@ class CandidatePairs:
 
     @cached_property
     def _sampled(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Margins over the baseline on some ranked queries ``[(R − 1) Q', K + 1]``, and where there are any.
-
-        Where an LLM or the baseline has no response they are zeros.
-        """
+        """Margins over the baseline on some ranked queries ``[(R − 1) Q', K + 1]``, and where there are."""
         ranked = np.flatnonzero(self.ranked & self.margins.present[-1])
         if len(ranked) > _QUERIES:
             ranked = np.random.default_rng(0).choice(ranked, _QUERIES, replace=False)
@@ -96,7 +90,6 @@ class CandidatePairs:
         """Return the pairs of honest responses to selected queries, readable ones if there are enough.
 
         Args:
-            margins: The benchmark's.
             selected: Queries of the person's topics ``[Q]``.
             words: Length of each response in words ``[R, Q]``; by default none is too long.
             stored: Where there is a text to read ``[R, Q]``; by default wherever there is a response.
@@ -145,14 +138,9 @@ def random_pair(candidates: CandidatePairs, seen: frozenset[int], seed: int) -> 
 def next_pair(
     posterior: PreferencePosterior, candidates: CandidatePairs, seen: frozenset[int] = frozenset()
 ) -> ResponsePair:
-    """Return the pair with the largest gain among some thousand random ones.
+    """Return the pair with the largest gain among some thousand random ones, the same for the same choices.
 
-    It is always the same for the same choices.
-
-    Args:
-        posterior: What is known of the person.
-        candidates: What may be shown.
-        seen: Queries that have been shown; they come again only when there are no others.
+    Queries that were ``seen`` before come again only when there are no others.
     """
     random = np.random.default_rng([posterior.seed, len(posterior.observed), 2])
     few = posterior.sample(_FEW)
@@ -210,33 +198,14 @@ def _entropy(prob: Floats) -> Floats:
     return np.asarray(-(prob * np.log(prob)).sum(axis=0))
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedRanking:
-    """The ranking of L LLMs that the posterior expects.
+def expected_agreement(posterior: PreferencePosterior, candidates: CandidatePairs) -> float:
+    """Return the expected share of pairs of LLMs that the expected ranking has the right way round.
 
-    Attributes:
-        order: Indices of the LLMs, best first, by their mean rank ``[L]``.
-        agreement: Expected share of pairs of LLMs that the order has the right way round; (1 + τ) / 2 of
-            Kendall's τ. About 0.5 before the first choice.
-        top: Expected share of the order's first ``TOP`` that are among the first ``TOP`` of the true ranking.
+    That ranking is by mean rank under draws of the person's weights. The share is (1 + τ) / 2 of Kendall's τ,
+    about 0.5 before the first choice.
     """
-
-    order: NDArray[np.intp]
-    agreement: float
-    top: float
-
-
-def expected_ranking(posterior: PreferencePosterior, candidates: CandidatePairs) -> ExpectedRanking:
-    """Return the expected ranking by win rate under draws of the person's weights."""
     score = candidates.scores(posterior.sample(_RANKING_DRAWS))
-    ranks = (-score).argsort(axis=1).argsort(axis=1)
-    order = ranks.mean(axis=0).argsort(kind="stable")
-    ordered = score[:, order]
-    first, second = np.triu_indices(len(order), 1)
+    ordered = score[:, (-score).argsort(axis=1).argsort(axis=1).mean(axis=0).argsort(kind="stable")]
+    first, second = np.triu_indices(ordered.shape[1], 1)
     right = (ordered[:, first] > ordered[:, second]) + 0.5 * (ordered[:, first] == ordered[:, second])
-    size = min(TOP, len(order))
-    return ExpectedRanking(
-        order=order,
-        agreement=float(right.mean()) if len(first) else 1.0,
-        top=float((ranks[:, order[:size]] < size).mean()),
-    )
+    return float(right.mean()) if len(first) else 1.0

@@ -45,12 +45,7 @@ Floats64 = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ReplySupport:
-    """An option taken in the interview that goes with a criterion.
-
-    Attributes:
-        text: As the person read it.
-        named: Whether the option asks for this very criterion.
-    """
+    """An option taken in the interview that goes with a criterion; ``named`` if it asks for this very one."""
 
     text: str
     named: bool
@@ -87,11 +82,8 @@ class ChecklistLine:
 
     Attributes:
         index: Of the criterion in the library.
-        label: Its label there.
-        criterion: With grade and polarity.
         share: Of the list's weight.
         followed: Posterior probability that the person follows this very criterion.
-        evidence: What speaks for it.
     """
 
     index: int
@@ -208,12 +200,6 @@ def supporting_replies(
     An option goes with it where the utility of its criteria correlates with that of the criterion, over the
     benchmark's responses, by more than ``INDIFFERENCE``: beyond that, the interview's model takes it for a
     wish.
-
-    Args:
-        index: Of the criterion in the library.
-        polarity: Whether the person wants or avoids it.
-        margins: The benchmark's.
-        replies: What was answered.
     """
     found: list[tuple[float, ReplySupport]] = []
     for reply in replies:
@@ -233,13 +219,7 @@ def _correlation(weights: Floats, index: int, margins: CriterionMargins) -> floa
 
 
 def _select_criteria(mean: Floats64, gram: Floats64, bonus: Floats64) -> tuple[list[int], Floats64]:
-    """Return indices of criteria and their positive weights, falling.
-
-    Args:
-        mean: Signed weights whose utilities are to be described ``[K]``.
-        gram: Mean products of the criteria's margins ``[K, K]``.
-        bonus: What speaks for each as a line beside its utilities, in correlation; −∞ rules it out ``[K]``.
-    """
+    """Return indices of criteria and their positive weights, falling; a ``bonus`` of −∞ rules one out."""
     sign = np.where(mean < 0, -1.0, 1.0)
     signed = gram * np.outer(sign, sign)
     target = signed @ np.abs(mean)

@@ -49,13 +49,7 @@ class ChoiceOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class ResponsePair:
-    """Two responses to a query, by their rows in the margins; ``first`` is shown on the left.
-
-    Attributes:
-        query: Index of the query.
-        first: Row of the first response.
-        second: Row of the second.
-    """
+    """Two responses to a query, by their rows in the margins; ``first`` is shown on the left."""
 
     query: int
     first: int

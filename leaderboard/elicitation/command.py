@@ -29,8 +29,8 @@ from leaderboard.user_data.profiles import Profile
 from leaderboard.view import DEFAULT_BENCHMARK, View
 
 
-class ChecklistFormat(StrEnum):
-    """How a checklist is printed."""
+class PrintFormat(StrEnum):
+    """How a checklist, or correlations, are printed."""
 
     TABLE = "table"
     JSON = "json"
@@ -44,7 +44,7 @@ def criteria_from(
     profile: Annotated[
         Path | None, typer.Option(help="Write the checklist as a profile, for “rank --profile”.")
     ] = None,
-    format: Annotated[ChecklistFormat, typer.Option(help="table or json.")] = ChecklistFormat.TABLE,
+    format: Annotated[PrintFormat, typer.Option(help="table or json.")] = PrintFormat.TABLE,
 ) -> None:
     """Learn a checklist from your past choices between answers.
 
@@ -59,8 +59,12 @@ def criteria_from(
             lambda what, done, total: write(f"{what}: {done:,} of {total:,}"),
         )
     if profile is not None:
-        _write_profile(profile, View(benchmark, criteria=criteria_of(learnt.lines)))
-    if format is ChecklistFormat.JSON:
+        view = View(benchmark, criteria=criteria_of(learnt.lines))
+        try:
+            profile.write_text(Profile.of(view).to_text(), encoding="utf-8")
+        except OSError as error:
+            raise UploadError(str(profile), f"it cannot be written ({error.strerror}).") from None
+    if format is PrintFormat.JSON:
         typer.echo(checklist_json(history, learnt))
     else:
         _print_checklist(history, learnt)
@@ -103,13 +107,6 @@ def _content(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise UploadError(str(file), f"it cannot be read ({error.strerror}).") from None
-
-
-def _write_profile(path: Path, view: View) -> None:
-    try:
-        path.write_text(Profile.of(view).to_text(), encoding="utf-8")
-    except OSError as error:
-        raise UploadError(str(path), f"it cannot be written ({error.strerror}).") from None
 
 
 def _print_checklist(history: ChoiceHistory, learnt: HistoryChecklist) -> None:

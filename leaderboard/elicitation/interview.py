@@ -33,7 +33,7 @@ from crm.llm.prompt import read_prompt
 from crm.llm.structured import UnusableReplyError, parse_json
 from crm.paths import BUNDLED
 from crm.protocol import Floats
-from leaderboard.elicitation.acquisition import TOP, CandidatePairs, explained_variance, standardised_ranks
+from leaderboard.elicitation.acquisition import CandidatePairs, explained_variance, standardised_ranks
 from leaderboard.elicitation.library import LibraryCriterion, criterion_library
 from leaderboard.elicitation.posterior import Draws, PreferencePosterior
 from leaderboard.errors import LeaderboardError
@@ -43,6 +43,8 @@ NO_PREFERENCE = "No preference"
 _SIGNS = {"+": 1.0, "-": -1.0}
 
 MAX_QUESTIONS = 5
+TOP = 3
+"""LLMs at the top of a ranking whose order matters most."""
 SHARPNESS = 4.0
 INDIFFERENCE = 0.35
 """The correlation at which an option is taken as readily as none."""
@@ -68,8 +70,6 @@ class InterviewQuestion:
     """A question with its options, the last of which is “No preference”.
 
     Attributes:
-        text: The question.
-        options: O texts.
         weights: Signed weights that each option stands for, zeros for no preference ``[O, K]``.
     """
 
@@ -85,11 +85,7 @@ def interview_questions() -> tuple[InterviewQuestion, ...]:
 
 
 def read_questions(path: Path, library: Sequence[LibraryCriterion]) -> tuple[InterviewQuestion, ...]:
-    """Read the questions of a file in its order.
-
-    Raises:
-        CriterionError: The file cannot be read, or a question is malformed or names an unknown criterion.
-    """
+    """Read the questions of a file in its order; a CriterionError says what is wrong in it."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -132,13 +128,7 @@ def _text_and_list(table: object, key: str) -> tuple[str | None, list[object]]:
 
 @dataclass(frozen=True, eq=False)
 class InterviewReply:
-    """A person's answer to a question.
-
-    Attributes:
-        question: The question.
-        option: Index of the option that was taken.
-        text: The option as the person read it.
-    """
+    """A person's answer to a question; ``text`` is the option as they read it."""
 
     question: InterviewQuestion
     option: int
@@ -150,8 +140,6 @@ class ObservedReply:
     """A reply as the model sees it.
 
     Attributes:
-        question: The question.
-        option: Index of the option taken.
         gram: Mean products of the library's margins over the responses ``[K, K]``.
     """
 
@@ -191,13 +179,7 @@ def option_softmax(correlation: NDArray[np.floating]) -> Floats:
 def next_question(
     posterior: PreferencePosterior, candidates: CandidatePairs, questions: Sequence[InterviewQuestion]
 ) -> InterviewQuestion | None:
-    """Return the question to ask next; None when the interview is over.
-
-    Args:
-        posterior: What is known of the person, the answers so far included.
-        candidates: The benchmark whose LLMs are to be ranked.
-        questions: Those to choose from.
-    """
+    """Return the question to ask next after the answers so far; None when the interview is over."""
     asked = {id(item.question) for item in posterior.observed if isinstance(item, ObservedReply)}
     left = [question for question in questions if id(question) not in asked]
     if len(asked) >= MAX_QUESTIONS or not left:
@@ -232,12 +214,7 @@ def expected_top_change(prob: Floats, score: Floats) -> float:
 
 @dataclass(frozen=True)
 class QuestionWording:
-    """What a person reads.
-
-    Attributes:
-        text: The question.
-        options: Its options in the question's order, “No preference” last.
-    """
+    """What a person reads: a question, and its options in their order, “No preference” last."""
 
     text: str
     options: tuple[str, ...]
@@ -260,12 +237,9 @@ def wording_prompt(question: InterviewQuestion, topics: Sequence[str]) -> str:
 
 
 def parse_wording(reply: str, question: InterviewQuestion) -> QuestionWording:
-    """Return the wording in a reply; words around the JSON object are ignored.
+    """Return the wording in a reply, words around its JSON ignored; a LeaderboardError if there is none.
 
     What an option stands for is known by its place alone, so there are exactly as many as in the question.
-
-    Raises:
-        LeaderboardError: It holds none that can be shown.
     """
     unfit = "It has no question and options that can be shown."
     try:
@@ -304,7 +278,6 @@ class Interviewer:
     """An LLM that words questions; may be shared between threads."""
 
     def __init__(self, llm: InteractiveLLM) -> None:
-        """Let an LLM word them."""
         self.name = llm.name
         self._llm = llm
         self._wordings: LRUCache[tuple[str, tuple[str, ...]], QuestionWording] = LRUCache(_MAX_WORDINGS)
@@ -338,9 +311,5 @@ def interviewer_name() -> str | None:
 
 
 def configured_interviewer(name: str) -> Interviewer:
-    """Return the interviewer of this name in ``llms.toml``.
-
-    Raises:
-        ConfigError: There is no such table, or it is none of an LLM behind an endpoint.
-    """
+    """Return the interviewer of this name in ``llms.toml``; a ConfigError if it is behind no endpoint."""
     return Interviewer(InteractiveLLM.configured(name, VARIABLE, patience=PATIENCE))

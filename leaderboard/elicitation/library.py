@@ -17,13 +17,7 @@ _KEYS = {"label", "text", "theme"}
 
 @dataclass(frozen=True)
 class LibraryCriterion:
-    """One criterion of the library.
-
-    Attributes:
-        label: A few words for narrow places.
-        criterion: What the judge reads, wanted.
-        theme: What it is about, as a heading.
-    """
+    """One criterion of the library, its label short for narrow places and its theme as a heading."""
 
     label: str
     criterion: Criterion
@@ -37,11 +31,7 @@ def criterion_library() -> tuple[LibraryCriterion, ...]:
 
 
 def read_library(path: Path) -> tuple[LibraryCriterion, ...]:
-    """Read the criteria of a library file in its order; labels and texts are distinct.
-
-    Raises:
-        CriterionError: The file cannot be read, or one of its criteria is malformed.
-    """
+    """Read a library's criteria in their order; a CriterionError if one is malformed or there twice."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -87,12 +87,7 @@ def criterion_margins(
 
 @cached(LRUCache(2), key=lambda benchmark, crm: (benchmark.identity, crm.version), lock=Lock())
 def benchmark_margins(benchmark: LoadedBenchmark, crm: CRM) -> CriterionMargins:
-    """Return the margins of a benchmark's responses under the library; kept in memory for the last few.
-
-    Raises:
-        LeaderboardError: The judge does not measure single responses.
-        RepresentationMissingError: A response has not been embedded.
-    """
+    """Return a benchmark's margins under the library, the last few kept; raises as ``criterion_margins``."""
     return criterion_margins(benchmark, crm, tuple(item.criterion for item in criterion_library()))
 
 
@@ -106,12 +101,6 @@ def pair_margins(
 
     They are relative to the mean of the two, as nothing is known of other responses to the query. Everything
     is computed in memory.
-
-    Args:
-        pairs: The pairs.
-        crm: Judges on stored representations.
-        criteria: The library's.
-        on_progress: Called with how many of the responses are read, and how many there are.
 
     Raises:
         LeaderboardError: The judge does not measure single responses.
@@ -134,12 +123,7 @@ def pair_margins(
 
 @dataclass(frozen=True, eq=False)
 class _PairBenchmark:
-    """C pairs of texts as a benchmark: one LLM with the first responses against a baseline with the second.
-
-    Attributes:
-        texts: The pairs, the queries of the benchmark.
-        arrays: Their representation, leading axes ``[2, C]``.
-    """
+    """C pairs of texts as a benchmark: one LLM's responses against a baseline's, arrays ``[2, C, …]``."""
 
     texts: Sequence[Pair]
     arrays: Mapping[str, NDArray[Any]]

@@ -14,9 +14,8 @@ unchanged. Sparsity is thus exact, as with a spike-and-slab prior: a criterion's
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import cached_property
 from typing import Protocol
 
@@ -37,6 +36,8 @@ NOISES = (0.5, 1.0, 2.0)
 TIES = (0.2, 0.8)
 GRADES = tuple(weight.value_in_sum for weight in Weight)
 _MOVES = 5
+_SWAP, _REGRADE, _ADD, _DROP, _TEMPER = _KINDS = range(5)
+"""Of steps from a person to a neighbour."""
 _TOO_FEW = 0.5
 """Share of N below which the effective number of draws calls for new ones."""
 ELSEWHERE = 2.0
@@ -130,7 +131,6 @@ class PreferencePosterior:
     Attributes:
         draws: N draws.
         log_weight: Their log weights ``[N]``.
-        observed: What the person did.
         seed: Of all that is random; the same choices always give the same posterior.
     """
 
@@ -195,16 +195,6 @@ class PreferencePosterior:
         return replace(self, draws=draws, log_weight=np.zeros(len(likelihood)))
 
 
-class _Move(IntEnum):
-    """Steps from a person to a neighbour."""
-
-    SWAP = 0
-    REGRADE = 1
-    ADD = 2
-    DROP = 3
-    TEMPER = 4
-
-
 def _prior(n_criteria: int, n_draws: int, random: np.random.Generator) -> Draws:
     most = min(MAX_CRITERIA, n_criteria)
     count = random.integers(1, most + 1, n_draws)
@@ -240,19 +230,19 @@ def _proposal(draws: Draws, random: np.random.Generator) -> tuple[Draws, NDArray
     old = np.where(followed, lottery, -1).argmax(axis=1)
     new = np.where(followed, -1, lottery).argmax(axis=1)
     value = _grades(random, (n_draws,))
-    kind = random.choice(list(_Move), n_draws)
+    kind = random.choice(_KINDS, n_draws)
     room = count < n_criteria
 
-    swap = (kind == _Move.SWAP) & room
+    swap = (kind == _SWAP) & room
     weights[rows[swap], new[swap]] = weights[rows[swap], old[swap]]
     weights[rows[swap], old[swap]] = 0
-    again = kind == _Move.REGRADE
+    again = kind == _REGRADE
     weights[rows[again], old[again]] = value[again]
-    more = (kind == _Move.ADD) & room & (count < MAX_CRITERIA)
+    more = (kind == _ADD) & room & (count < MAX_CRITERIA)
     weights[rows[more], new[more]] = value[more]
-    fewer = (kind == _Move.DROP) & (count > 1)
+    fewer = (kind == _DROP) & (count > 1)
     weights[rows[fewer], old[fewer]] = 0
-    temper = kind == _Move.TEMPER
+    temper = kind == _TEMPER
     noise = np.where(temper, random.choice(NOISES, n_draws), draws.noise).astype(np.float32)
     tie = np.where(temper, random.choice(TIES, n_draws), draws.tie).astype(np.float32)
     return Draws(weights, noise, tie), swap | again | more | fewer | temper
@@ -269,15 +259,10 @@ def posterior_given(
 ) -> PreferencePosterior:
     """Return the posterior given many choices made elsewhere, between responses with these margins."""
     posterior = PreferencePosterior.prior(margins.n_criteria, n_draws=n_draws, seed=seed)
-    for some in _portions(choices):
-        posterior = posterior.after(ObservedChoices.of(some, margins, ELSEWHERE))
-    return posterior
-
-
-def _portions(choices: Sequence[Choice]) -> Iterator[Sequence[Choice]]:
-    """Yield the choices in their order, one by one at first and then more at a time."""
     start = 0
     while start < len(choices):
+        # One by one at first, and then more at a time.
         stop = start + max(1, int(_GROWTH * start))
-        yield choices[start:stop]
+        posterior = posterior.after(ObservedChoices.of(choices[start:stop], margins, ELSEWHERE))
         start = stop
+    return posterior

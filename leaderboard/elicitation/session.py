@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from crm import registry
 from crm.embedded.representation import representation
-from crm.protocol import CRM
 from db.records import BenchmarkSummary
 from leaderboard.benchmark import LoadedBenchmark, missing_texts_message
-from leaderboard.elicitation.acquisition import CandidatePairs, ExpectedRanking, expected_ranking, next_pair
+from leaderboard.elicitation.acquisition import CandidatePairs, expected_agreement, next_pair
 from leaderboard.elicitation.checklist import (
     ChecklistLine,
     checklist,
@@ -79,17 +78,13 @@ def candidate_pairs(service: Service, slug: str, topics: Sequence[str]) -> Candi
     margins = benchmark_margins(benchmark, crm)
     if not benchmark.readable.any():
         raise LeaderboardError(missing_texts_message(benchmark.record))
-    return CandidatePairs.of(
-        margins, queries_with(benchmark.record, topics), _lengths(benchmark, crm), benchmark.readable
-    )
+    name = crm.representation or ""
+    words = benchmark.representation(name)["style"][..., representation(name).sheet.words]
+    return CandidatePairs.of(margins, queries_with(benchmark.record, topics), words, benchmark.readable)
 
 
 def pair_texts(benchmark: LoadedBenchmark, pair: ResponsePair) -> PairTexts:
-    """Return the texts of a pair.
-
-    Raises:
-        LeaderboardError: One of them has been taken away meanwhile.
-    """
+    """Return the texts of a pair; a LeaderboardError where one has been taken away meanwhile."""
     asked = benchmark.query_texts[pair.query]
     first, second = (_response_text(benchmark, row, pair.query) for row in (pair.first, pair.second))
     if asked is None or first is None or second is None:
@@ -104,15 +99,6 @@ def _response_text(benchmark: LoadedBenchmark, row: int, query: int) -> str | No
     return benchmark.texts_at(benchmark.llms[0], query)[1]
 
 
-def _lengths(benchmark: LoadedBenchmark, crm: CRM) -> NDArray[np.integer]:
-    """Return lengths in words ``[R, Q]``."""
-    name = crm.representation or ""
-    counts: NDArray[np.integer] = benchmark.representation(name)["style"][
-        ..., representation(name).sheet.words
-    ]
-    return counts
-
-
 Step = Choice | InterviewReply
 
 
@@ -121,9 +107,6 @@ class ElicitationSession:
     """What a person chose and replied so far, and what follows from it; each step makes another session.
 
     Attributes:
-        candidates: What may be shown.
-        posterior: What is known of the person.
-        steps: What was chosen and replied, in order.
         undone: The pair of a choice that was undone, shown again; None for the most instructive one.
     """
 
@@ -159,24 +142,16 @@ class ElicitationSession:
         return next_question(self.posterior, self.candidates, interview_questions())
 
     @property
-    def ranking(self) -> ExpectedRanking:
-        """The ranking that is expected by now, and how sure it is."""
-        return expected_ranking(self.posterior, self.candidates)
+    def agreement(self) -> float:
+        """Share of pairs of LLMs that the ranking expected by now is expected to have the right way round."""
+        return expected_agreement(self.posterior, self.candidates)
 
     def chosen(self, outcome: ChoiceOutcome) -> ElicitationSession:
         """Return the session after one more choice."""
         return self._after(Choice(self.pair, outcome))
 
     def replied(self, option: int, text: str = "") -> ElicitationSession:
-        """Return the session after one more reply.
-
-        Args:
-            option: Index of the option.
-            text: The option as the person read it; by default in its fixed wording.
-
-        Raises:
-            ValueError: The interview is over.
-        """
+        """Return the session after a reply, by default in fixed words; a ValueError without a question."""
         if self.question is None:
             raise ValueError("There is no question to reply to.")
         return self._after(InterviewReply(self.question, option, text or self.question.options[option]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crm.criteria import Polarity
-from leaderboard.elicitation.acquisition import ExpectedRanking
 from leaderboard.elicitation.checklist import ChecklistLine
 from leaderboard.elicitation.history.learn import HistoryChecklist
 from leaderboard.elicitation.history.read import ChoiceHistory
@@ -50,10 +49,10 @@ def progress_sentence(n_choices: int) -> str:
     return f"{n_choices} choices: enough for a first ranking. More make it surer."
 
 
-def agreement_sentence(ranking: ExpectedRanking) -> str:
+def agreement_sentence(agreement: float) -> str:
     """Return how sure the ranking is by now."""
     return (
-        f"So far your ranking puts about {100 * ranking.agreement:.0f} % of all pairs of LLMs in the right "
+        f"So far your ranking puts about {100 * agreement:.0f} % of all pairs of LLMs in the right "
         "order; guessing puts 50 %."
     )
 

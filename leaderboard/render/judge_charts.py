@@ -69,12 +69,7 @@ def calibration_chart(reports: Sequence[JudgeReport], palette: Palette) -> go.Fi
     """Draw a reliability diagram: how often A is right where the judge gives A that probability."""
     figure = go.Figure()
     figure.add_scatter(
-        x=[0, 100],
-        y=[0, 100],
-        mode="lines",
-        line=muted_line(palette),
-        hoverinfo="skip",
-        showlegend=False,
+        x=[0, 100], y=[0, 100], mode="lines", line=muted_line(palette), hoverinfo="skip", showlegend=False
     )
     for place, report in enumerate(reports):
         total = max(1, sum(item.n for item in report.reliability))
@@ -93,17 +88,9 @@ def calibration_chart(reports: Sequence[JudgeReport], palette: Palette) -> go.Fi
             hovertemplate=f"{label(report.judge)}: says %{{x:.0f}} %, right in %{{y:.0f}} % of "
             "%{customdata[0]}<extra></extra>",
         )
-    figure.update_xaxes(
-        range=[-2, 102],
-        dtick=25,
-        ticksuffix=" %",
-        title="probability given to A",
-        fixedrange=True,
-        zeroline=False,
-    )
-    figure.update_yaxes(
-        range=[-4, 104], dtick=25, ticksuffix=" %", title="A is right", fixedrange=True, zeroline=False
-    )
+    percent = {"dtick": 25, "ticksuffix": " %", "fixedrange": True, "zeroline": False}
+    figure.update_xaxes(range=[-2, 102], title="probability given to A", **percent)
+    figure.update_yaxes(range=[-4, 104], title="A is right", **percent)
     return _with_legend(figure, 380)
 
 
@@ -114,13 +101,7 @@ def agreement_chart(compared: Agreement, palette: Palette) -> go.Figure:
     """
     n = max((max(item.first, item.second) for item in compared.llms), default=1)
     figure = go.Figure()
-    figure.add_scatter(
-        x=[0, n + 1],
-        y=[0, n + 1],
-        mode="lines",
-        line=muted_line(palette),
-        hoverinfo="skip",
-    )
+    figure.add_scatter(x=[0, n + 1], y=[0, n + 1], mode="lines", line=muted_line(palette), hoverinfo="skip")
     named = _named(compared.llms)
     figure.add_scatter(
         x=[item.first for item in compared.llms],
@@ -139,22 +120,9 @@ def agreement_chart(compared: Agreement, palette: Palette) -> go.Figure:
         cliponaxis=False,
     )
     ticks = list(range(1, n + 1)) if n <= _LABELLED else [1, *range(5, n + 1, 5)]
-    figure.update_xaxes(
-        range=[n + 0.6, 0.4],
-        tickvals=ticks,
-        title=f"rank under {label(compared.first)}",
-        fixedrange=True,
-        zeroline=False,
-        showgrid=False,
-    )
-    figure.update_yaxes(
-        range=[n + 0.6, 0.4],
-        tickvals=ticks,
-        title=f"rank under {label(compared.second)}",
-        fixedrange=True,
-        zeroline=False,
-        showgrid=False,
-    )
+    for update, judge in ((figure.update_xaxes, compared.first), (figure.update_yaxes, compared.second)):
+        update(range=[n + 0.6, 0.4], tickvals=ticks, title=f"rank under {label(judge)}")
+        update(fixedrange=True, zeroline=False, showgrid=False)
     figure.update_layout(showlegend=False)
     return lay_out(figure, 460, top=12)
 

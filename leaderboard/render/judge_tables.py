@@ -47,8 +47,6 @@ def accuracy_table(reports: Sequence[JudgeReport], palette: Palette, background:
     """Return the paper's Table 2: five sets for new topics, five for new criteria, and averages.
 
     Args:
-        reports: One row each.
-        palette: Colours behind what is better and what is worse than chance.
         background: CSS colour of the page, behind the names that stay in place when the table is moved.
     """
     rows: list[_Row] = [
@@ -81,7 +79,6 @@ def _table(
     background: str,
     descriptions: dict[str, str] | None = None,
 ) -> str:
-    """Return a table under two rows of headings: groups of columns, and the columns."""
     described = {report.judge: (descriptions or {}).get(report.judge, "") for report, _, _ in rows}
     return render(
         "judges", name=name, groups=groups, rows=rows, background=background, descriptions=described
@@ -123,10 +120,7 @@ def _property_cells(report: JudgeReport) -> list[_Cell]:
         [_Cell(number(report.calibration_error))],
         [_Cell(percent(share)) for share in (position.mean_gap, position.flipped, position.first_place)],
         [bias],
-        [
-            _Cell(duration(report.speed.seconds_per_1000)),
-            _Cell(UNKNOWN if cost is None else f"{cost:,.2f}"),
-        ],
+        [_Cell(duration(report.speed.seconds_per_1000)), _Cell(UNKNOWN if cost is None else f"{cost:,.2f}")],
     )
     for group in groups:
         group[0].kind = "first"

@@ -177,7 +177,6 @@ def _faint(colour: str) -> str:
 
 
 def _bars(figure: go.Figure, rows: int) -> go.Figure:
-    """Return horizontal bars, the first on top."""
     figure.update_yaxes(autorange="reversed", fixedrange=True)
     figure.update_layout(bargap=0.35, showlegend=False)
     return lay_out(figure, max(160, rows * _ROW_HEIGHT + 60))

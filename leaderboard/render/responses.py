@@ -27,11 +27,7 @@ _SIX_LINES = 6
 
 
 def pair_html(responses: Sequence[tuple[str, str]]) -> str:
-    """Return responses side by side at the same height, one below the other on a phone.
-
-    Args:
-        responses: Title and text of each.
-    """
+    """Return responses, each a title and a text, side by side at the same height, on a phone one by one."""
     laid_out = [(title, Markup(markdown_html(text))) for title, text in responses]
     return render("responses", responses=laid_out)
 
@@ -62,18 +58,6 @@ def markdown_html(text: str) -> str:
     return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
 
-def _link_open(
-    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
-) -> str:
-    return f'<u title="{escape(str(tokens[place].attrGet("href") or ""))}">'
-
-
-def _link_close(
-    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
-) -> str:
-    return "</u>"
-
-
 def _image(
     renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
 ) -> str:
@@ -81,12 +65,9 @@ def _image(
     return f"[{escape(described or 'picture')}]"
 
 
-def _markdown() -> MarkdownIt:
-    """Return CommonMark with tables and strikethrough, without HTML."""
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
-    for name, rule in (("link_open", _link_open), ("link_close", _link_close), ("image", _image)):
-        parser.add_render_rule(name, rule)
-    return parser
-
-
-_MARKDOWN = _markdown()
+_MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+_MARKDOWN.add_render_rule("link_close", lambda *_: "</u>")
+_MARKDOWN.add_render_rule("image", _image)
+_MARKDOWN.add_render_rule(
+    "link_open", lambda _, tokens, at, *__: f'<u title="{escape(str(tokens[at].attrGet("href") or ""))}">'
+)

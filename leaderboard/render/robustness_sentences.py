@@ -19,7 +19,8 @@ def headline(certainty: PairwiseSignificance, titles: Mapping[str, str]) -> str:
     if len(certainty.llms) == 1:
         return "Only one LLM is ranked, so there is nothing to tell apart."
     best, *rest = (titles[llm] for llm in certainty.members(0))
-    often = _often(float(certainty.first[0]))
+    share = float(certainty.first[0])
+    often = "practically always" if share >= _SURELY else f"{100 * share:.0f} times in 100"
     sentence = f"With other queries like these, {best} would come first {often}."
     if rest:
         sentence += f" It cannot be told apart from {_some(rest)}."
@@ -55,8 +56,7 @@ def comparison_sentences(
 ) -> str:
     """Say of two LLMs by themselves who is ahead, whether that is chance, and what would settle it.
 
-    Raises:
-        LeaderboardError: if one of them is not ranked.
+    Raises as ``PairwiseSignificance.compare``.
     """
     if first == second:
         return "Choose two different LLMs."
@@ -93,7 +93,6 @@ def sensitivity_sentences(
 
 
 def _without(items: Sequence[WithoutOne], titles: Mapping[str, str]) -> str:
-    """Say that criteria, or categories, change the top in the same way."""
     item = items[0]
     names = [f"“{each.left_out}”" if each.is_criterion else each.left_out for each in items]
     kinds = ("criterion", "criteria") if item.is_criterion else ("category", "categories")
@@ -117,12 +116,6 @@ def _verdict(found: PairComparison, *, among_all: bool) -> str:
         f"That may be chance. {_rounded(found.more_queries or 0)} more queries like these would settle it "
         "four times in five, if the difference is what it seems."
     )
-
-
-def _often(share: float) -> str:
-    if share >= _SURELY:
-        return "practically always"
-    return f"{100 * share:.0f} times in 100"
 
 
 def _some(names: Sequence[str]) -> str:

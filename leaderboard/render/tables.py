@@ -32,10 +32,8 @@ def ranking_table(
     """Return the ranking with a drawn interval in every row, best first.
 
     Args:
-        leaderboard: What to show.
         columns: Categories that get a column.
         link_of: From an LLM's name to the address of its page; an empty one makes no link.
-        accent: CSS colour of the intervals.
     """
     ranking = leaderboard.ranking
     places = [ranking.category_names.index(name) for name in columns]
@@ -104,10 +102,7 @@ def grades_table(
     """Return one row an LLM, one column a criterion, PrefAlign first; grades go from 0 to 5.
 
     Args:
-        found: What to show.
         order: LLMs in the order of the rows; those that have no grades are left out.
-        titles: What LLMs are shown as.
-        palette: Colours of what is better and what is worse than the baseline.
         background: CSS colour of the page, behind the names that stay in place.
     """
 
@@ -135,7 +130,6 @@ def ranks_table(compared: SideBySide, accent: str, background: str) -> str:
     """Return one row an LLM, one column a view; the better the rank, the stronger its colour.
 
     Args:
-        compared: What to show.
         accent: CSS colour of the best rank; the last has none.
         background: CSS colour of the page, behind the names that stay in place.
     """
@@ -201,13 +195,7 @@ def rank_agreement_table(compared: SideBySide, measure: Measure, palette: Palett
 
 
 def themes_table(themes: CriterionThemes, n_adjectives: int = 30, n_examples: int = 4) -> str:
-    """Return the layout of the paper's Table 6, with shares and examples beside the adjectives.
-
-    Args:
-        themes: One row each.
-        n_adjectives: Shown of a theme at most.
-        n_examples: Shown of a theme at most.
-    """
+    """Return the layout of the paper's Table 6, with shares and examples beside the adjectives."""
     return render("themes", themes=themes, n_adjectives=n_adjectives, n_examples=n_examples)
 
 

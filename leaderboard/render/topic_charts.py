@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from crm.data.taxonomy import CriterionThemes, Theme, ThemeCluster
+from crm.data.taxonomy import CriterionThemes, Theme
 from leaderboard.render.chart_style import MAX_LABEL, Palette, label, wrapped_label
 from leaderboard.topics.atlas import OUTLIERS, Atlas
 from leaderboard.topics.tree import Topic, TopicTree
@@ -28,7 +28,6 @@ class MapGroup:
     """The dots that are drawn in one colour.
 
     Attributes:
-        name: What they have in common.
         positions: Places among the queries ``[n]``.
         colour: Place of the category, None for queries without a topic.
         chosen: Whether they stand out.
@@ -43,8 +42,7 @@ class MapGroup:
 def query_map(atlas: Atlas, groups: Sequence[MapGroup], palette: Palette) -> go.Figure:
     """Draw every kept query as a dot, coloured by category; those of a chosen topic stand out.
 
-    Raises:
-        ValueError: The atlas has no map.
+    Raises a ValueError if the atlas has no map.
     """
     if atlas.xy is None:
         raise ValueError("This atlas has no map.")
@@ -118,14 +116,8 @@ def map_groups(tree: TopicTree, chosen: str | None = None) -> list[MapGroup]:
 
 def topic_treemap(tree: TopicTree, palette: Palette) -> go.Figure:
     """Draw categories, topics and their parts as areas; a click goes into one, and back."""
-    ids, labels, parents, values, colours, hovers = (
-        [_ROOT],
-        ["All topics"],
-        [""],
-        [0],
-        ["rgba(0,0,0,0)"],
-        [""],
-    )
+    ids, labels, parents, values = [_ROOT], ["All topics"], [""], [0]
+    colours, hovers = ["rgba(0,0,0,0)"], [""]
     for place, category in enumerate(tree.categories):
         roots = [topic for topic in tree.roots if topic.category == category]
         size = sum(tree.size(topic.key) for topic in roots)
@@ -137,7 +129,7 @@ def topic_treemap(tree: TopicTree, palette: Palette) -> go.Figure:
         values.append(size)
         colours.append(palette.of_category(place))
         hovers.append(f"{label(category)}<br>{size:,} queries in {len(roots)} topics")
-        for topic in (each for root in roots for each in _with_parts(tree, root)):
+        for topic in (tree[key] for root in roots for key in tree.family(root.key) if tree.size(key)):
             ids.append(topic.key)
             labels.append(_area_label(tree, topic))
             parents.append(topic.parent or f"category:{category}")
@@ -175,12 +167,6 @@ def topic_treemap(tree: TopicTree, palette: Palette) -> go.Figure:
         hoverlabel={"align": "left"},
     )
     return figure
-
-
-def _with_parts(tree: TopicTree, topic: Topic) -> list[Topic]:
-    """Return a topic and its parts, those without a query left out."""
-    family = [tree[key] for key in tree.family(topic.key)]
-    return [each for each in family if tree.size(each.key)]
 
 
 def _topic_hover(tree: TopicTree, topic: Topic) -> str:
@@ -221,7 +207,8 @@ def theme_chart(themes: CriterionThemes, palette: Palette) -> go.Figure:
             xshift=-3,
             font={"size": 13},
         )
-    figure.update_xaxes(visible=False, fixedrange=True, range=[0, 102 * _largest(themes)])
+    largest = max(map(themes.share, themes.themes), default=1.0)
+    figure.update_xaxes(visible=False, fixedrange=True, range=[0, 102 * largest])
     figure.update_yaxes(visible=False, fixedrange=True, range=[len(themes.themes) - 0.5, -0.75])
     figure.update_layout(
         height=_ROW_HEIGHT * len(themes.themes) + 20,
@@ -260,15 +247,7 @@ def _bar(themes: CriterionThemes, theme: Theme, row: int, palette: Palette) -> g
             "opacity": [(_STRONG, _WEAK)[place % 2] for place in range(len(shares))],
             "line": {"width": 0},
         },
-        customdata=[[label(theme.name), _words(part), part.n] for part in theme.parts],
+        customdata=[[label(theme.name), label(", ".join(part.keywords)), part.n] for part in theme.parts],
         hovertemplate="%{customdata[0]}: %{customdata[1]}<br>%{customdata[2]:,} criteria, %{x:.1f} %"
         "<extra></extra>",
     )
-
-
-def _largest(themes: CriterionThemes) -> float:
-    return max((themes.share(theme) for theme in themes.themes), default=1.0)
-
-
-def _words(part: ThemeCluster) -> str:
-    return label(", ".join(part.keywords))

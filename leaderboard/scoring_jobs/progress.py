@@ -36,9 +36,6 @@ class Progress:
     """How much of the selected queries is judged.
 
     Attributes:
-        state: Where the work stands.
-        pairs_done: Pairs judged on the selected queries.
-        pairs_all: Pairs there are.
         seconds_left: Estimate from the present speed; None where nothing is known yet or nobody works on it.
         silent: Seconds since the judge last gave a result; 0 where it is not running.
         message: Why it failed, in one sentence.
@@ -79,7 +76,6 @@ class Throughput:
     """Pairs judged per second, over the last few blocks."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
         self._blocks: deque[tuple[int, float]] = deque(maxlen=_REMEMBERED_BLOCKS)
 
     def add(self, pairs: int, seconds: float) -> None:
@@ -162,14 +158,7 @@ def progress_line(judge: str) -> AbstractContextManager[Callable[[Progress], Non
 
 @contextmanager
 def judging_line(words: Callable[[P], str]) -> Iterator[Callable[[P], None]]:
-    """Yield a function that takes how far the judge is; an interruption says what is kept.
-
-    Args:
-        words: What the line says of it.
-
-    Raises:
-        LeaderboardError: The person interrupted the work with Ctrl-C.
-    """
+    """Yield a function that shows in ``words`` how far the judge is; Ctrl-C becomes a LeaderboardError."""
     latest: list[P] = []
     try:
         with status_line() as write:

@@ -32,7 +32,7 @@ ANYBODY = ""
 
 _JUDGES_AT_ONCE = 2
 _LEASE = 180.0
-"""Seconds for which a page counts as watching since it last asked; browsers slow hidden pages down to a
+"""Seconds for which a subscription lasts since the page last asked; browsers slow hidden pages down to a
 question a minute."""
 _FRESH = 15.0
 """Seconds since it last asked for which a page is surely looked at: such pages are served first."""
@@ -71,10 +71,9 @@ class Scheduler:
     """The jobs of a process; may be used by any of its threads."""
 
     def __init__(self, judges_at_once: int | None = None) -> None:
-        """Let so many judges work at a time; by default as the environment says, else two.
+        """Let so many judges work at a time, by default as many as the environment says, else two.
 
-        Raises:
-            LeaderboardError: The environment's number is none.
+        Raises a LeaderboardError where the environment's number is none.
         """
         self._most = judges_at_once or _judges_at_once()
         self._jobs: OrderedDict[Hashable, ScheduledTask] = OrderedDict()
@@ -83,11 +82,7 @@ class Scheduler:
         self._changed = Condition()
 
     def job(self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet) -> ScheduledTask:
-        """Return the one job of this matrix; it does not work before it is watched.
-
-        Raises:
-            CRMError: There are no texts to be judged.
-        """
+        """Return the one job of this matrix, idle until somebody subscribes; a CRMError without texts."""
         key = (benchmark.identity, crm.name, crm.version, criteria.key)
         with self._changed:
             if key in self._jobs:
@@ -155,7 +150,7 @@ class Scheduler:
             self._changed.wait_for(lambda: not self.progress(job, subscriber, selected).active, seconds)
 
     def close(self) -> None:
-        """Stop all jobs and wait until what they have is stored; they may be watched again afterwards."""
+        """Stop all jobs and wait until what they have is stored; they may be subscribed to again."""
         with self._changed:
             for job in self._jobs.values():
                 job.subscriptions.clear()
@@ -164,11 +159,8 @@ class Scheduler:
 
     def _leave_others(self, job: ScheduledTask, subscriber: str) -> None:
         for other in self._jobs.values():
-            if (
-                other is not job
-                and subscriber in other.subscriptions
-                and not other.subscriptions[subscriber].stopped
-            ):
+            subscription = other.subscriptions.get(subscriber)
+            if other is not job and subscription is not None and not subscription.stopped:
                 del other.subscriptions[subscriber]
 
     def _ahead(self, job: ScheduledTask, subscriber: str, selected: Mask) -> Mask:
@@ -182,11 +174,10 @@ class Scheduler:
         return ahead
 
     def _taking_turns(self, job: ScheduledTask) -> int:
-        """Return how many jobs share the judge's time."""
         return sum(other.judge == job.judge for other in (*self._running, *self._queue))
 
     def _next_selected(self, job: ScheduledTask) -> Mask | None:
-        """Return what to judge next: the queries of the one who has watched longest and still waits."""
+        """Return what to judge next: the queries of the earliest subscriber who still waits."""
         now = monotonic()
         for name, subscription in list(job.subscriptions.items()):
             if name != ANYBODY and not subscription.stopped and now - subscription.seen > _LEASE:

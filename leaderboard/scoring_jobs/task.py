@@ -41,11 +41,8 @@ class ScoreMatrix:
     @classmethod
     def empty(cls, answered: Mask) -> ScoreMatrix:
         """Nothing is judged yet."""
-        return cls(
-            np.full(answered.shape, np.nan, dtype=np.float32),
-            np.zeros_like(answered, dtype=np.bool_),
-            answered,
-        )
+        unknown = np.full(answered.shape, np.nan, dtype=np.float32)
+        return cls(unknown, np.zeros_like(answered, dtype=np.bool_), answered)
 
     def with_rows(self, llms: Sequence[str], rows: Mapping[str, ScoreRow]) -> ScoreMatrix:
         """Return the matrix with what is judged in the LLMs' stored rows."""
@@ -61,11 +58,7 @@ class ScoreMatrix:
         return {llm: ScoreRow(self.prob[index], self.judged[index]) for index, llm in enumerate(llms)}
 
     def with_block(self, block: ScoreBlock) -> ScoreMatrix:
-        """Return the matrix with what a judge says of the block's pairs that were still to be judged.
-
-        Raises:
-            LeaderboardError: A value lies outside [0, 1].
-        """
+        """Return the matrix with a block's pairs still to be judged; a LeaderboardError outside [0, 1]."""
         if np.any((block.prob < 0) | (block.prob > 1)):
             worst = block.prob.flat[np.nanargmax(np.abs(block.prob - 0.5))]
             raise LeaderboardError(f"The judge gave the probability {worst:g}, which is not between 0 and 1.")
@@ -103,7 +96,6 @@ class RemainingBenchmark:
     Implements ``crm.protocol.JudgedBenchmark``.
 
     Attributes:
-        benchmark: The whole.
         todo: The pairs to be judged, at least one ``[L, Q]``; all others are seen as missing.
     """
 
@@ -126,20 +118,12 @@ class RemainingBenchmark:
         return self.benchmark.topic_index[self._columns]
 
     def pairs(self, llm: str) -> Sequence[Pair | None]:
-        """Return the LLM's responses with the baseline's; None where there is nothing to be judged.
-
-        Raises:
-            CRMError: The texts have gone in the meantime.
-        """
+        """Return the pairs, None where there is nothing to be judged; a CRMError if the texts have gone."""
         pairs, todo = self.benchmark.pairs(llm), self.todo[self.benchmark.llms.index(llm)]
         return [pairs[query] if todo[query] else None for query in self._columns]
 
     def representation(self, name: str) -> Mapping[str, NDArray[Any]]:
-        """Return the arrays stored under ``name`` of these LLMs and queries, the baseline in the last row.
-
-        Raises:
-            RepresentationMissingError: Nothing is stored under that name.
-        """
+        """Return the arrays of these LLMs and queries, the baseline last; raises as the whole benchmark's."""
         stored = self.benchmark.representation(name)
         if (len(self._rows), len(self._columns)) == self.todo.shape:
             # Copies would take longer than scoring, and judges remember what they know of these arrays.
@@ -208,8 +192,6 @@ class ScoringTask:
         """Return how much of the selected queries is judged.
 
         Args:
-            selected: The queries that matter ``[Q]``.
-            state: Where the work stands.
             ahead: Queries that are judged before or among the selected ones ``[Q]``; the selected by default.
         """
         matrix, speed = self.matrix, self.pairs_per_second
@@ -247,15 +229,7 @@ class ScoringTask:
                 self._store()
 
     def judge_now(self, selected: Mask, on_progress: Callable[[Progress], None] | None = None) -> None:
-        """Judge the selected queries in this thread.
-
-        Args:
-            selected: The queries ``[Q]``.
-            on_progress: Told how far it is, at the start and after every block.
-
-        Raises:
-            Exception: As ``fill``.
-        """
+        """Judge the selected queries ``[Q]`` in this thread, with reports by block; raises as ``fill``."""
         report = on_progress or (lambda _: None)
         report(self.progress(selected))
         self.fill(lambda: selected, lambda: report(self.progress(selected)))
@@ -278,7 +252,8 @@ class ScoringTask:
             if number > 0:  # the first block waits for texts to be read and perhaps a model to be loaded
                 self._throughput.add(self.matrix.n_judged - judged_before, heard - self.heard_at)
             self.heard_at = heard
-            self._store_now_and_then()
+            if monotonic() - self._stored_at >= max(_STORE_SECONDS, self._storing_took / _STORING_SHARE):
+                self._store()
             on_progress()
             following = wanted()
             if following is None or not np.array_equal(following, selected):
@@ -296,11 +271,6 @@ class ScoringTask:
             )
         self._n_stored = sum(int(row.judged.sum()) for row in stored.values())
         self.matrix = self.matrix.with_rows(self.benchmark.llms, stored)
-
-    def _store_now_and_then(self) -> None:
-        pause = max(_STORE_SECONDS, self._storing_took / _STORING_SHARE)
-        if monotonic() - self._stored_at >= pause:
-            self._store()
 
     def _store(self) -> None:
         matrix, start = self.matrix, monotonic()

@@ -82,8 +82,6 @@ def bootstrap_win_rates(
         outcomes: [L, Q], in [0, 1], NaN where missing.
         strata: [Q], the topic index of each query.
         weights: [Q], on any scale; a query of weight 0 counts as not selected.
-        resamples: B.
-        seed: not negative.
 
     Returns:
         [B, L], fractions to float32 precision; NaN where a resample draws no query the LLM has a response to.
@@ -140,12 +138,9 @@ def percentile_interval(
 
 
 def win_rate_interval(
-    samples: NDArray[np.floating],
-    win_rate: NDArray[np.floating],
-    n_queries: NDArray[np.integer],
-    level: float = LEVEL,
+    samples: NDArray[np.floating], win_rate: NDArray[np.floating], n_queries: NDArray[np.integer]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Percentile interval of each win rate, always around the win rate itself.
+    """95 % percentile interval of each win rate, always around the win rate itself.
 
     Where the percentiles miss the win rate, the nearer end is moved to it: widening an interval cannot lower
     its coverage. One query says nothing about the spread between queries, so its interval is all of [0, 1].
@@ -154,47 +149,35 @@ def win_rate_interval(
         samples: [B, L], from ``bootstrap_win_rates``.
         win_rate: [L], fractions; NaN for an LLM without responses.
         n_queries: [L], on how many queries each win rate rests.
-        level: in (0, 1).
 
     Returns:
         Low and high, [L] each, with 0 ≤ low ≤ win rate ≤ high ≤ 1; NaN where the win rate is NaN.
-
-    Raises:
-        LeaderboardError: if ``level`` is out of range.
     """
-    low, high = percentile_interval(samples, level)
+    low, high = percentile_interval(samples)
     low = np.where(n_queries == 1, 0.0, np.minimum(low, win_rate))
     high = np.where(n_queries == 1, 1.0, np.maximum(high, win_rate))
     return low, high
 
 
-def rank_interval(
-    samples: NDArray[np.floating], level: float = LEVEL
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Between which ranks each LLM lies in the central share ``level`` of the resamples.
+def rank_interval(samples: NDArray[np.floating]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Between which ranks each LLM lies in the central 95 % of the resamples.
 
     In each resample the LLMs that have a win rate get competition ranks ("1, 2, 2, 4"); the percentiles are
     rounded outward.
 
     Args:
         samples: [B, L], win rates from ``bootstrap_win_rates``.
-        level: in (0, 1).
 
     Returns:
         Best and worst rank, [L] each, from 1; ``UNRANKED`` for an LLM that is never ranked.
-
-    Raises:
-        LeaderboardError: if ``level`` is out of range.
     """
     absent = np.isnan(samples)
     rounded = np.round(samples, _SAMPLE_DECIMALS)
     ranks = rankdata(np.where(absent, np.inf, -rounded), method="min", axis=1).astype(np.float32)
     ranks[absent] = np.nan
-    best, worst = percentile_interval(ranks, level)
-    best, worst = np.floor(best), np.ceil(worst)
-    return np.nan_to_num(best, nan=UNRANKED).astype(np.int64), np.nan_to_num(worst, nan=UNRANKED).astype(
-        np.int64
-    )
+    low, high = percentile_interval(ranks)
+    best, worst = (np.nan_to_num(ends, nan=UNRANKED) for ends in (np.floor(low), np.ceil(high)))
+    return best.astype(np.int64), worst.astype(np.int64)
 
 
 def _collapse_singletons(strata: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -240,5 +223,4 @@ def _quantile(
     row = np.arange(len(ascending))
     lower = ascending[row, below].astype(np.float64)
     upper = ascending[row, above].astype(np.float64)
-    quantile: NDArray[np.float64] = lower + (position - below) * (upper - lower)
-    return quantile
+    return np.asarray(lower + (position - below) * (upper - lower))

@@ -44,7 +44,6 @@ class Correlations:
         rbo: 0 to ``highest_rbo(n)``, since the sum ends after n LLMs.
         weighted_tau: −1 to 1, swaps near the top count more.
         spearman: Spearman's ρ, −1 to 1.
-        n: number of LLMs compared.
     """
 
     tau: float
@@ -143,9 +142,9 @@ def rbo_depths(n: int, persistence: float = PERSISTENCE) -> NDArray[np.int64]:
     return np.arange(1, min(n, negligible) + 1)
 
 
-def highest_rbo(n: int, persistence: float = PERSISTENCE) -> float:
+def highest_rbo(n: int) -> float:
     """RBO of a ranking of n LLMs with itself, 1 − pⁿ: what a truncated RBO is to be read against."""
-    return 1 - persistence**n
+    return 1 - PERSISTENCE**n
 
 
 def weighted_tau(predicted: Ranks, reference: Ranks) -> float:
@@ -284,8 +283,7 @@ def _by_chance(
     if measure is Measure.WEIGHTED_TAU:
         return weighted_taus(fixed, moved, orders)
     by_place = kernel(measure, fixed, moved)
-    drawn: NDArray[np.float64] = by_place[np.arange(len(moved)), orders].sum(axis=1)
-    return drawn
+    return np.asarray(by_place[np.arange(len(moved)), orders].sum(axis=1))
 
 
 def kernel(measure: Measure, predicted: Ranks, reference: Ranks) -> NDArray[np.float64]:
@@ -307,8 +305,7 @@ def kernel(measure: Measure, predicted: Ranks, reference: Ranks) -> NDArray[np.f
     first, second = top_membership(predicted, depth), top_membership(reference, depth)
     size = np.sqrt(np.sum(first**2, axis=1) * np.sum(second**2, axis=1))
     weight = (1 - PERSISTENCE) * PERSISTENCE ** (depth - 1) / size
-    summed: NDArray[np.float64] = (first * weight[:, np.newaxis]).T @ second
-    return summed
+    return np.asarray((first * weight[:, np.newaxis]).T @ second)
 
 
 def weighted_taus(predicted: Ranks, reference: Ranks, orders: NDArray[np.integer]) -> NDArray[np.float64]:

@@ -69,8 +69,7 @@ class Estimate:
     @property
     def n_queries(self) -> NDArray[np.int64]:
         """[L], on how many queries each win rate rests."""
-        count: NDArray[np.int64] = np.sum(~np.isnan(self.outcome), axis=1)
-        return count
+        return np.asarray(np.sum(~np.isnan(self.outcome), axis=1))
 
     @property
     def columns(self) -> dict[str, NDArray[np.float64]]:
@@ -80,8 +79,7 @@ class Estimate:
     def samples(self, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
         """[B, L], the win rates in each resample; NaN where one draws no query the LLM has a response to.
 
-        Raises:
-            LeaderboardError: if ``resamples`` or ``seed`` is out of range.
+        Raises as ``bootstrap_plan``.
         """
         if self.fit is None or self.terms is None:
             return bootstrap_win_rates(
@@ -113,15 +111,10 @@ def estimate(
     soft: bool = False,
     terms: NDArray[np.floating] | None = None,
 ) -> Estimate:
-    """Return win rates on the queries in use.
+    """Return win rates on the queries in use; the other arguments are those of ``rank_llms``.
 
     Args:
-        prob: [L, Q], probability that the LLM's response is preferred to the baseline's, NaN where missing.
-        strata: [Q], topic index of each query.
         used: [Q], which queries count.
-        weights: [Q], how much each query counts, on any scale; a weight of 0 leaves the query out.
-        soft: mean probabilities instead of the share of queries won.
-        terms: [L, Q, P], what is to be controlled for (``leaderboard.statistics.style_control``).
 
     Raises:
         LeaderboardError: if no query is in use; if ``terms`` does not match ``prob``; as in ``win_rate``.
@@ -230,8 +223,6 @@ def rank_llms(
         weights: [Q], how much each query counts, on any scale; a weight of 0 deselects the query.
         soft: rank by mean probability instead of the share of queries won.
         terms: [L, Q, P], what is controlled for, if anything is (``leaderboard.statistics.style_control``).
-        resamples: size of the bootstrap.
-        seed: of the bootstrap.
 
     Raises:
         LeaderboardError: if a name occurs twice; if arrays do not match or a category index has no name; if
@@ -285,14 +276,12 @@ def rank_changes(ranking: Ranking, reference: Ranking) -> NDArray[np.float64]:
 
 
 def _check_names(llms: Sequence[str]) -> None:
-    """Refuse an LLM that is listed twice."""
     twice = [llm for llm, times in Counter(llms).items() if times > 1]
     if twice:
         raise LeaderboardError(f"“{twice[0]}” is listed twice: name each LLM once.")
 
 
 def _check_shapes(prob: NDArray[np.floating], llms: int, queries: int, **per_query: NDArray[Any]) -> None:
-    """Refuse arrays that do not describe the same LLMs and queries."""
     if prob.shape != (llms, queries):
         raise LeaderboardError(
             f"The score matrix must be {llms} LLMs × {queries} queries, but it is {prob.shape}."
@@ -325,7 +314,6 @@ def _by_category(found: Estimate, categories: NDArray[np.integer], count: int) -
 
 
 def _removed(found: Estimate, order: NDArray[np.int64]) -> ControlEffect | None:
-    """Return what a control took out, in the order of the ranking."""
     if found.fit is None:
         return None
     plain = found.plain_win_rate

@@ -32,7 +32,6 @@ class PairComparison:
     Attributes:
         difference: Win rate of the first less that of the second, a fraction.
         low: Lower end of its 95 % interval.
-        high: Upper end.
         ahead: Share of resamples in which the first is ahead, equal ones counted half.
         apart: Whether the difference is more than chance, by a paired t-test at 5 %.
         more_queries: How many more queries like these would separate them with a chance of 80 %; 0 if they
@@ -52,7 +51,6 @@ class PairwiseSignificance:
     """What is certain of the ranking of L LLMs, best first; those without a rank are left out.
 
     Attributes:
-        llms: L names.
         win_rate: [L], fractions.
         n_queries: [L], on how many queries each rests, or how many equal ones they are worth if weighted.
         samples: [B, L], win rates in each resample.
@@ -104,12 +102,7 @@ class PairwiseSignificance:
 
 
 def pairwise_significance(found: Estimate, llms: Sequence[str]) -> PairwiseSignificance:
-    """Return what is certain of a ranking.
-
-    Args:
-        found: the win rates of L LLMs.
-        llms: their names, in the same order.
-    """
+    """Return what is certain of a ranking, from the win rates of L LLMs and their names in the same order."""
     ranked = [row for row in found.best_first(llms).tolist() if not np.isnan(found.win_rate[row])]
     samples, win_rate = found.samples()[:, ranked], found.win_rate[ranked]
     n_queries = np.floor(found.columns["n_effective"][ranked]).astype(np.int64)
@@ -126,16 +119,13 @@ def pairwise_significance(found: Estimate, llms: Sequence[str]) -> PairwiseSigni
 
 
 def distinguishable(
-    win_rate: NDArray[np.floating],
-    samples: NDArray[np.floating],
-    n_queries: NDArray[np.integer],
-    level: float = LEVEL,
+    win_rate: NDArray[np.floating], samples: NDArray[np.floating], n_queries: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
     """Return which pairs of LLMs differ by more than chance, with all pairs looked at together.
 
     The step-down procedure of Romano & Wolf (2005) on studentised paired differences: a pair is told apart
     if its difference exceeds what the largest of all differences still in question exceeds by chance. The
-    probability of any pair wrongly told apart is at most 1 − ``level``, however many LLMs there are. As the
+    probability of any pair wrongly told apart is at most 1 − ``LEVEL``, however many LLMs there are. As the
     resamples take standard errors for known, the critical value is carried over from the normal to Student's
     distribution, without which one in ten sets of a dozen equal LLMs on 50 queries would show a difference.
 
@@ -143,7 +133,6 @@ def distinguishable(
         win_rate: [L].
         samples: [B, L], of the same; NaN where a resample says nothing.
         n_queries: [L], on how many queries each rests; on one query nobody is told apart.
-        level: in (0, 1).
 
     Returns:
         [L, L], symmetric, False on the diagonal.
@@ -158,7 +147,7 @@ def distinguishable(
     apart: NDArray[np.bool_] = ~varies & enough & (np.abs(difference) > _EQUAL)
     open_pairs = np.triu(varies & enough, 1)
     while open_pairs.any():
-        critical = np.quantile(_largest_deviations(win_rate, samples, error, open_pairs), level)
+        critical = np.quantile(_largest_deviations(win_rate, samples, error, open_pairs), LEVEL)
         found = open_pairs & (statistic > t.isf(norm.sf(critical), np.maximum(n - 1, 1)))
         if not found.any():
             break
@@ -175,7 +164,7 @@ def groups(apart: NDArray[np.bool_]) -> NDArray[np.intp]:
     is not transitive.
 
     Args:
-        apart: [L, L], from ``told_apart``.
+        apart: [L, L], from ``distinguishable``.
 
     Returns:
         [L], numbers of the groups from 0.
@@ -204,8 +193,7 @@ def _spread(differences: NDArray[np.floating]) -> NDArray[np.float64]:
     n = np.maximum(known.sum(axis=0), 1)
     values = np.where(known, differences, 0.0)
     centred = np.where(known, values - values.sum(axis=0) / n, 0.0)
-    spread: NDArray[np.float64] = np.sqrt(np.sum(centred**2, axis=0) / n)
-    return spread
+    return np.asarray(np.sqrt(np.sum(centred**2, axis=0) / n))
 
 
 def _largest_deviations(
@@ -230,12 +218,11 @@ def _share_of_first_places(samples: NDArray[np.floating]) -> NDArray[np.float64]
         return np.zeros(samples.shape[1])
     known = np.where(np.isnan(samples), -np.inf, samples)
     first = known == known.max(axis=1, keepdims=True)
-    share: NDArray[np.float64] = np.mean(first / first.sum(axis=1, keepdims=True), axis=0)
-    return share
+    return np.asarray(np.mean(first / first.sum(axis=1, keepdims=True), axis=0))
 
 
 def _more_queries(difference: float, error: float, n: int) -> int | None:
-    """Return how many queries beyond n separate a difference; see ``Certainty.compare``."""
+    """Return how many queries beyond n separate a difference; see ``PairwiseSignificance.compare``."""
     if abs(difference) <= _EQUAL or n < _MIN_QUERIES:
         return None
     if abs(difference) > t.ppf((1 + LEVEL) / 2, n - 1) * error:

@@ -36,11 +36,7 @@ class Control(StrEnum):
 
     @classmethod
     def named(cls, name: str) -> Control:
-        """Return the control of a link or a command line.
-
-        Raises:
-            LeaderboardError: There is none of this name.
-        """
+        """Return the control of a link or a command line; a LeaderboardError if none has this name."""
         try:
             return cls(name)
         except ValueError:
@@ -86,8 +82,6 @@ class StyleCounts:
     Attributes:
         length: Words or characters.
         lists: List items, numbered or not.
-        headings: Headings.
-        bold: Bold passages.
         present: Whether there is a response.
     """
 
@@ -122,18 +116,16 @@ def _length_term(length: NDArray[np.float64], both: NDArray[np.bool_]) -> NDArra
     centred = np.where(both, difference - difference.sum(axis=1, keepdims=True) / n, 0.0)
     spread = np.sqrt(np.sum(centred**2, axis=1, keepdims=True) / n)
     varies = spread > 0
-    term: NDArray[np.float64] = np.where(
-        varies, np.tanh(difference / np.where(varies, spread, 1.0)), np.sign(difference)
+    return np.asarray(
+        np.where(varies, np.tanh(difference / np.where(varies, spread, 1.0)), np.sign(difference))
     )
-    return term
 
 
 def _relative_difference(count: NDArray[np.float64]) -> NDArray[np.float64]:
     """(a − b) / (a + b) [L, Q] in [−1, 1], 0 where neither has any."""
     own, baseline = count[:-1], count[-1]
     total = own + baseline
-    term: NDArray[np.float64] = np.where(total > 0, (own - baseline) / np.where(total > 0, total, 1.0), 0.0)
-    return term
+    return np.asarray(np.where(total > 0, (own - baseline) / np.where(total > 0, total, 1.0), 0.0))
 
 
 # Precision of a normal prior on every coefficient. A hundredth of what one even query tells, it is only felt
@@ -163,8 +155,7 @@ class ControlledFit:
     @property
     def win_rate(self) -> NDArray[np.float64]:
         """[L], win rates with all terms set to 0; NaN for an LLM without responses."""
-        rate: NDArray[np.float64] = expit(self.strength)
-        return rate
+        return np.asarray(expit(self.strength))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,17 +169,12 @@ class _Data:
     @classmethod
     def of(cls, outcomes: NDArray[np.floating], terms: NDArray[np.floating], weights: _Array) -> _Data:
         present = ~np.isnan(outcomes)
-        return cls(
-            np.where(present, outcomes, 0.0),
-            np.where(present[..., np.newaxis], terms, 0.0),
-            present * weights,
-        )
+        known = np.where(present[..., np.newaxis], terms, 0.0)
+        return cls(np.where(present, outcomes, 0.0), known, present * weights)
 
 
 def fit_controlled(
-    outcomes: NDArray[np.floating],
-    terms: NDArray[np.floating],
-    weights: NDArray[np.floating] | None = None,
+    outcomes: NDArray[np.floating], terms: NDArray[np.floating], weights: NDArray[np.floating] | None = None
 ) -> ControlledFit:
     """Fit the regression by Newton's method with halved steps; the objective is convex.
 
@@ -234,26 +220,16 @@ def bootstrap_controlled(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> NDArray[np.float32]:
-    """Controlled win rates of every LLM in every resample, the resamples being those of the plain ones.
+    """Controlled win rates [B, L], in the resamples of the plain ones (see ``bootstrap_win_rates``).
 
     Each resample takes one Newton step from the fit on all queries (k-step bootstrap, Andrews 2002), with
     the resample's own gradient and Hessian; both are sums over queries, so all resamples together are one
     matrix product. The step is taken on the scale of win rates, on which it is exact without effects.
 
+    NaN where a resample draws no query the LLM has a response to. Raises as ``bootstrap_plan``.
+
     Args:
-        fit: of ``outcomes``, ``terms`` and ``weights``.
-        outcomes: [L, Q], in [0, 1], NaN where missing.
-        terms: [L, Q, P].
-        strata: [Q], the topic index of each query.
-        weights: [Q], all positive, on any scale.
-        resamples: B.
-        seed: not negative.
-
-    Returns:
-        [B, L], fractions; NaN where a resample draws no query the LLM has a response to.
-
-    Raises:
-        LeaderboardError: as in ``bootstrap_plan``.
+        fit: of ``outcomes`` [L, Q], ``terms`` [L, Q, P] and ``weights`` [Q], which are all positive.
     """
     n_llms, n_queries, n_terms = terms.shape
     data = _Data.of(outcomes, terms, checked_weights(weights, n_queries))
@@ -294,17 +270,7 @@ def controlled_within(
     terms: NDArray[np.floating],
     weights: NDArray[np.floating] | None = None,
 ) -> NDArray[np.float64]:
-    """Controlled win rates [L] on part of the queries, such as a category, with the effects of the whole.
-
-    Args:
-        fit: of all queries.
-        outcomes: [L, Q'], of the part.
-        terms: [L, Q', P].
-        weights: [Q'].
-
-    Returns:
-        [L]; NaN for an LLM without a response in the part.
-    """
+    """Controlled win rates [L] on part of the queries, by the effects of all; NaN if none is answered."""
     data = _Data.of(outcomes, terms, checked_weights(weights, outcomes.shape[1]))
     plain = win_rates(outcomes, weights)
     strength = np.nan_to_num(fit.strength)
@@ -333,7 +299,6 @@ def _residual_and_spread(data: _Data, strength: _Array, effects: _Array) -> tupl
 
 
 def _newton_step(data: _Data, strength: _Array, effects: _Array) -> tuple[_Array, _Array]:
-    """Return the step of θ [L] and φ [P]."""
     residual, spread = _residual_and_spread(data, strength, effects)
     spread_terms = spread[..., np.newaxis] * data.terms
     return _solve(
@@ -348,18 +313,7 @@ def _newton_step(data: _Data, strength: _Array, effects: _Array) -> tuple[_Array
 def _solve(
     gradient: _Array, curvature: _Array, cross: _Array, effect_gradient: _Array, effect_curvature: _Array
 ) -> tuple[_Array, _Array]:
-    """Solve the Newton equations, whose Hessian is an arrow: diagonal in θ, dense only in φ.
-
-    Args:
-        gradient: [..., L], of θ.
-        curvature: [..., L], the diagonal without its ridge.
-        cross: [..., L, P], between θ and φ.
-        effect_gradient: [..., P], of φ.
-        effect_curvature: [..., P, P], without its ridge.
-
-    Returns:
-        Steps [..., L] and [..., P].
-    """
+    """Solve the Newton equations, whose Hessian is an arrow: diagonal in θ [..., L], dense in φ [..., P]."""
     diagonal = curvature + _RIDGE
     share = cross / diagonal[..., np.newaxis]
     ridge = _RIDGE * np.eye(cross.shape[-1])

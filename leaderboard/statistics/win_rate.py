@@ -51,7 +51,7 @@ def outcomes(prob: NDArray[np.floating], *, soft: bool = False) -> NDArray[np.fl
 def win_rates(
     outcomes: NDArray[np.floating], weights: NDArray[np.floating] | None = None
 ) -> NDArray[np.float64]:
-    """Mean outcome of each LLM over the queries it has a response to.
+    """Mean outcome of each LLM over the queries it has a response to; raises as ``checked_weights``.
 
     Args:
         outcomes: [L, Q], in [0, 1], NaN where missing.
@@ -59,10 +59,6 @@ def win_rates(
 
     Returns:
         [L], fractions in [0, 1]; NaN for an LLM without a response to any query of positive weight.
-
-    Raises:
-        LeaderboardError: if there is not one weight a query; if a weight is negative or not finite, or if
-            all are zero.
     """
     checked = checked_weights(weights, outcomes.shape[1])
     present = ~np.isnan(outcomes)
@@ -74,14 +70,7 @@ def win_rates(
 
 
 def checked_weights(weights: NDArray[np.floating] | None, queries: int) -> NDArray[np.float64]:
-    """Weights scaled so that the largest is 1; ones where none are given.
-
-    Args:
-        weights: [Q], on any scale, or None.
-        queries: Q.
-
-    Returns:
-        [Q], in [0, 1].
+    """Weights [Q] scaled so that the largest is 1; ones where none are given.
 
     Raises:
         LeaderboardError: if there is not one weight a query; if a weight is negative or not finite, or if
@@ -100,8 +89,7 @@ def checked_weights(weights: NDArray[np.floating] | None, queries: int) -> NDArr
         )
     if not np.any(values > 0):
         raise LeaderboardError("All query weights are zero: give at least one query a positive weight.")
-    scaled: NDArray[np.float64] = values / values.max()
-    return scaled
+    return np.asarray(values / values.max())
 
 
 TEMPERATURE = 0.1
@@ -120,35 +108,22 @@ NARROWEST = 10.0
 them cannot be told from the baseline (two-sided sign test at 5 %)."""
 
 
-def interest_weights(
-    closeness: NDArray[np.floating], temperature: float = TEMPERATURE
-) -> NDArray[np.float64]:
-    """Weights of queries by their closeness to interests, each of which gets the same share.
+def interest_weights(closeness: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Weights of queries ``[Q]`` by their cosines with interests ``[K, Q]``, each with the same share.
 
-    The weight of query q is Σ_k exp(c_kq / T) / Σ_q' exp(c_kq' / T), the sum of one softmax an interest.
-
-    Args:
-        closeness: ``[K, Q]``, cosine of interest and query.
-        temperature: T, positive.
-
-    Returns:
-        ``[Q]``, adding up to K; ones where there is no interest.
+    The weight of query q is Σ_k exp(c_kq / T) / Σ_q' exp(c_kq' / T), the sum of one softmax an interest; they
+    add up to K, but are ones where there is no interest.
     """
     if not len(closeness):
         return np.ones(closeness.shape[1])
-    scaled = np.asarray(closeness, dtype=np.float64) / temperature
-    weights: NDArray[np.float64] = softmax(scaled, axis=1).sum(axis=0)
-    return weights
+    scaled = np.asarray(closeness, dtype=np.float64) / TEMPERATURE
+    return np.asarray(softmax(scaled, axis=1).sum(axis=0))
 
 
 def effective_number(weights: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return how many queries of equal weight are worth as much, (Σ w)² / Σ w² (Kish 1965, section 11.7).
 
-    Args:
-        weights: ``[..., Q]``, not negative.
-
-    Returns:
-        ``[...]``, from 1 to the number of positive weights; 0 where there is none.
+    Of weights ``[..., Q]``, none negative, from 1 to the number of positive ones; 0 where there is none.
     """
     values = np.asarray(weights, dtype=np.float64)
     largest = values.max(axis=-1, keepdims=True, initial=0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -126,11 +126,7 @@ def action_to_json(action: Action) -> dict[str, Any]:
 
 
 def action_from_json(written: Mapping[str, Any]) -> Action:
-    """Return the action that was written.
-
-    Raises:
-        LeaderboardError: It is none, as one of a newer version of this program may be.
-    """
+    """Return the action that was written; a LeaderboardError if it is none, as a newer program's may be."""
     try:
         return _ACTIONS.validate_python(written)
     except ValidationError as error:
@@ -161,12 +157,9 @@ def apply(tree: TopicTree, action: Action) -> TopicTree:
 
 
 def make(tree: TopicTree, action: Action) -> TopicTree:
-    """Return the tree after an action that was found possible before.
+    """Return the tree after an action found possible before; a LeaderboardError if it names what is gone.
 
     Names are not looked at: an LLM may have named the found topics since.
-
-    Raises:
-        LeaderboardError: It names what is not there.
     """
     return _APPLY[type(action)](tree, action)
 
@@ -189,12 +182,8 @@ def check_topics(tree: TopicTree, topics: Sequence[Topic]) -> None:
         if topic.parent is not None and topic.parent not in keys:
             raise LeaderboardError(f"Topic {topic.key!r} is part of {topic.parent!r}, which is not there.")
     for topic in topics:
-        old = tree.get(topic.key)
-        if old is not None and (old.name, old.category, old.summary) == (
-            topic.name,
-            topic.category,
-            topic.summary,
-        ):
+        old, given = tree.get(topic.key), (topic.name, topic.category, topic.summary)
+        if old is not None and (old.name, old.category, old.summary) == given:
             continue
         check_name(topic.name, "The name of a topic")
         check_name(topic.category, "The name of a category")
@@ -209,11 +198,7 @@ def check_topics(tree: TopicTree, topics: Sequence[Topic]) -> None:
 
 
 def check_name(name: str, what: str) -> None:
-    """Return if this can be a name.
-
-    Raises:
-        LeaderboardError: It is blank, too long, in several lines, or has white space around it.
-    """
+    """Raise a LeaderboardError at a name that is blank, too long, of several lines, or has spaces around."""
     if not name.strip():
         raise LeaderboardError(f"{what} must not be blank.")
     if len(name) > MAX_NAME:
@@ -302,8 +287,8 @@ def _restore(tree: TopicTree, action: Restore) -> TopicTree:
 
 def _import(tree: TopicTree, action: Import) -> TopicTree:
     keys = [topic.key for topic in action.topics]
-    if len(set(keys)) < len(keys):
-        raise LeaderboardError(f"The key {_first_twice(keys)!r} is that of two topics.")
+    if twice := [key for place, key in enumerate(keys) if key in keys[:place]]:
+        raise LeaderboardError(f"The key {twice[0]!r} is that of two topics.")
     places = _places((place.topic, place.queries) for place in action.placed)
     for queries in (places, action.dropped, action.restored):
         if queries:
@@ -329,13 +314,8 @@ def _with_dropped(tree: TopicTree, dropped: frozenset[str]) -> TopicTree:
 
 
 def _placed(tree: TopicTree, places: Mapping[str, str]) -> TopicTree:
-    """Return the tree with queries in other topics."""
-    return replace(
-        tree,
-        topic_of=tuple(
-            places.get(query, key) for query, key in zip(tree.query_ids, tree.topic_of, strict=True)
-        ),
-    )
+    moved = (places.get(query, key) for query, key in zip(tree.query_ids, tree.topic_of, strict=True))
+    return replace(tree, topic_of=tuple(moved))
 
 
 def _places(placed: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
@@ -354,18 +334,10 @@ def _check_queries(tree: TopicTree, queries: Sequence[str]) -> None:
         raise LeaderboardError("Name the queries.")
     for query in queries:
         if not tree.knows(query):
-            _unknown_query(query)
-
-
-def _unknown_query(query: str) -> NoReturn:
-    raise LeaderboardError(
-        f"There is no query {query!r} among those of these topics: queries are named by their ids, "
-        "the 16 characters that the file of topics lists."
-    )
-
-
-def _first_twice(keys: Sequence[str]) -> str:
-    return next(key for place, key in enumerate(keys) if key in keys[:place])
+            raise LeaderboardError(
+                f"There is no query {query!r} among those of these topics: queries are named by their ids, "
+                "the 16 characters that the file of topics lists."
+            )
 
 
 _APPLY: Mapping[type[Action], Callable[[TopicTree, Any], TopicTree]] = {

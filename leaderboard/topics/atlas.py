@@ -25,10 +25,8 @@ class Atlas:
 
     Attributes:
         identity: Tells what is drawn from anything else.
-        tree: The topics.
         texts: Texts of the queries by id; those that are not stored are left out.
         xy: Places of the queries on a map ``[Q, 2]``; None where there is none.
-        projection: How the map was made, in one sentence.
     """
 
     identity: str
@@ -50,11 +48,7 @@ def atlas_of_pool(topics: CuratedTopics) -> Atlas:
 
 
 def atlas_of_benchmark(database: Database, slug: str) -> Atlas:
-    """Return a benchmark's own categories and topics, with its queries on the main axes of their embeddings.
-
-    Raises:
-        NotFoundError: There is no such benchmark.
-    """
+    """Return a benchmark's topics, its queries on the main axes of their embeddings; or a NotFoundError."""
     with database.session() as session:
         benchmark = benchmarks.find_benchmark(session, slug)
         record = benchmarks.get_benchmark(session, benchmark)
@@ -75,12 +69,8 @@ def atlas_of_benchmark(database: Database, slug: str) -> Atlas:
 
 def benchmark_tree(record: BenchmarkRecord) -> TopicTree:
     """Return a benchmark's categories and topics as a tree, in the benchmark's order."""
-    topics = [
-        Topic(str(number), topic.name, category.name)
-        for number, (category, topic) in enumerate(
-            (category, topic) for category in record.categories for topic in category.topics
-        )
-    ]
+    names = [(topic.name, category.name) for category in record.categories for topic in category.topics]
+    topics = [Topic(str(number), *name) for number, name in enumerate(names)]
     keys = {(topic.category, topic.name): topic.key for topic in topics}
     return TopicTree(
         tuple(topics),
@@ -98,5 +88,4 @@ def main_axes(embedding: NDArray[np.floating]) -> NDArray[np.float32]:
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     xy = centred @ axes[:_AXES].T
     largest = np.take_along_axis(xy, np.abs(xy).argmax(axis=0)[None], axis=0)
-    signed: NDArray[np.float32] = (xy * np.where(largest < 0, -1, 1)).astype(np.float32)
-    return signed
+    return np.asarray((xy * np.where(largest < 0, -1, 1)).astype(np.float32))

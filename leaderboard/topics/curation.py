@@ -51,8 +51,7 @@ class Edit:
 def replay(found: TopicTree, log: Iterable[CurationRecord]) -> TopicTree:
     """Return the curated tree: every change of the log that is not undone, made to the found topics in order.
 
-    Raises:
-        LeaderboardError: A stored change cannot be read or made.
+    Raises as ``action_from_json`` and ``make``.
     """
     tree = found
     for record in log:
@@ -64,8 +63,7 @@ def replay(found: TopicTree, log: Iterable[CurationRecord]) -> TopicTree:
 def history(found: TopicTree, log: Sequence[CurationRecord]) -> tuple[Edit, ...]:
     """Return the log in words, oldest first, undone changes included.
 
-    Raises:
-        LeaderboardError: A stored change cannot be read or made.
+    Raises as ``replay``.
     """
     tree, edits = found, []
     for record in log:
@@ -134,13 +132,10 @@ class CuratedTopics:
     """The topics of a pool as people have left them.
 
     Attributes:
-        pool: The pool.
         queries: Its queries, in position order. Those that were added after the topics were found come last
             and are in no tree.
         record: The topics as they were found, with the figures that judge them.
-        found: The same as a tree.
         tree: The tree after curation.
-        log: Every change, the undone ones included.
     """
 
     pool: PoolRecord
@@ -186,18 +181,14 @@ class CuratedTopics:
         return {query: place for place, query in enumerate(self.tree.query_ids)}
 
 
-@dataclass(frozen=True, eq=False)
-class _Stored:
-    queries: tuple[PoolQueryRecord, ...]
-    record: TopicMapRecord
-    found: TopicTree
+_Stored = tuple[tuple[PoolQueryRecord, ...], TopicMapRecord, TopicTree]
+"""A pool's queries and its topics as they were found."""
 
 
 class Curation:
     """The topics of one database's pools; may be shared between threads."""
 
     def __init__(self, database: Database) -> None:
-        """Serve an open database."""
         self.database = database
         self._stored: SharedCache[_Stored] = SharedCache(_KEPT)
         self._curated: SharedCache[CuratedTopics] = SharedCache(_KEPT)
@@ -218,16 +209,10 @@ class Curation:
             return self._read(session, slug)
 
     def edit(self, slug: str, action: Action, reason: str, seen: str | None = None) -> CuratedTopics:
-        """Make a change, with time and reason in the log.
+        """Make a change, with time and reason in the log, and return the topics after it.
 
         Args:
-            slug: The pool.
-            action: What to do.
-            reason: Why, for whoever reads the log.
             seen: The version that the person looked at; None where nobody looked.
-
-        Returns:
-            the topics after it.
 
         Raises:
             LeaderboardError: They are no longer those of ``seen``; the change is impossible or has no
@@ -260,21 +245,13 @@ class Curation:
         return self.read(slug)
 
     def split(self, topics: CuratedTopics, key: str, n_parts: int) -> Split:
-        """Return a proposal to split a topic by the meaning of its queries; nothing is changed.
-
-        Raises:
-            LeaderboardError: There is no such topic; it cannot be split into that many parts.
-        """
+        """Return a proposal to split a topic by its queries' meaning; raises as ``propose_split``."""
         members = topics.tree.queries_of([topics.tree[key].key], dropped=True)
         points = dict(zip(members, self.points(topics, members), strict=True))
         return propose_split(topics.tree, key, n_parts, topics.texts, points)
 
     def examples(self, topics: CuratedTopics, key: str, count: int) -> list[str]:
-        """Ids of the kept queries of a topic and its parts that are nearest its centre, nearest first.
-
-        Raises:
-            LeaderboardError: There is no such topic.
-        """
+        """Ids of a topic's kept queries, nearest its centre first; a LeaderboardError for no such topic."""
         members = topics.tree.queries_of(topics.tree.family(topics.tree[key].key))
         if not members:
             return []
@@ -295,10 +272,7 @@ class Curation:
                 known = representations.known_embeddings(session, encoder, sha256s)
             if known.keys() >= set(sha256s):
                 vectors = np.stack([known[sha256] for sha256 in sha256s])
-                unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(
-                    1e-9
-                )
-                return unit
+                return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9))
         return topics.record.xy[positions]
 
     def export(self, topics: CuratedTopics, *, with_texts: bool = False) -> str:
@@ -307,19 +281,11 @@ class Curation:
         return write_topics(topics.tree, pool=topics.pool.slug, digest=topics.record.digest, texts=texts)
 
     def import_of(self, topics: CuratedTopics, content: bytes, file: str) -> Import | None:
-        """Return the change that a file of topics asks for, None if it asks for none; nothing is changed.
-
-        Raises:
-            UploadError: The file is none of these topics.
-        """
+        """Return the change that a file of topics asks for, None for none; raises as ``read_topics``."""
         return read_topics(content, file, topics.tree, topics.record.digest)
 
     def delete(self, slug: str) -> None:
-        """Delete a pool with its topics and their curation; benchmarks sampled from it stay.
-
-        Raises:
-            NotFoundError: There is no such pool.
-        """
+        """Delete a pool, or raise a NotFoundError; benchmarks sampled from it stay."""
         with exclusive(self.database.engine, _PATIENCE), self.database.session() as session:
             pools.delete_pool(session, pools.find_pool(session, slug))
 
@@ -335,12 +301,10 @@ class Curation:
         digest = pools.topic_map_digest(session, found)
         log = pools.curation_of(session, found)
         identity = (slug, digest, pool.updated_at)
-        stored = self._stored.get(identity, lambda: _load(session, slug))
+        queries, record, tree = self._stored.get(identity, lambda: _load(session, slug))
         return self._curated.get(
             (identity, _version(digest, log)),
-            lambda: CuratedTopics(
-                pool, stored.queries, stored.record, stored.found, replay(stored.found, log), log
-            ),
+            lambda: CuratedTopics(pool, queries, record, tree, replay(tree, log), log),
         )
 
 
@@ -348,7 +312,7 @@ def _load(session: Session, slug: str) -> _Stored:
     pool = pools.find_pool(session, slug)
     queries = pools.pool_queries(session, pool)
     record = pools.get_topic_map(session, pool)
-    return _Stored(queries, record, TopicTree.found(record, [query.id for query in queries]))
+    return queries, record, TopicTree.found(record, [query.id for query in queries])
 
 
 def _version(digest: str, log: tuple[CurationRecord, ...]) -> str:

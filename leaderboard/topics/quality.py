@@ -27,10 +27,11 @@ def figures(topics: CuratedTopics) -> tuple[Figure, ...]:
     What was not measured is a dash.
     """
     tree, quality = topics.tree, topics.record.quality
+    n, share = len(tree.categories), _number(quality, "outlier_share_clustered")
     sizes = [size for topic in tree.topics if (size := tree.own_size(topic.key))]
     return (
         Figure("Queries", f"{tree.n_kept:,}", _dropped(len(tree.dropped), topics.n_new)),
-        Figure("Topics", f"{len(tree.topics)}", f"in {_categories(len(tree.categories))}"),
+        Figure("Topics", f"{len(tree.topics)}", f"in {n} {'category' if n == 1 else 'categories'}"),
         Figure(
             "Queries a topic",
             f"{median(sizes):.0f}" if sizes else UNKNOWN,
@@ -39,7 +40,9 @@ def figures(topics: CuratedTopics) -> tuple[Figure, ...]:
         Figure(
             "Without a topic",
             f"{tree.n_outliers / tree.n_kept:.1%}".replace("%", " %"),
-            _before(_number(quality, "outlier_share_clustered")),
+            "near no topic"
+            if share is None
+            else f"{100 * share:.1f} % before each was given its nearest topic",
         ),
         _coherence(_number(quality, "coherence")),
         _stability(quality.get("stability")),
@@ -56,16 +59,6 @@ def _dropped(n_dropped: int, n_new: int) -> str:
     parts = [f"{n_dropped:,} dropped" if n_dropped else "none dropped"]
     parts += [f"{n_new:,} added since, not yet in a topic"] if n_new else []
     return "; ".join(parts)
-
-
-def _categories(count: int) -> str:
-    return "1 category" if count == 1 else f"{count} categories"
-
-
-def _before(share: float | None) -> str:
-    if share is None:
-        return "near no topic"
-    return f"{100 * share:.1f} % before each was given its nearest topic"
 
 
 def _coherence(value: float | None) -> Figure:

@@ -27,9 +27,6 @@ def propose_split(
     """Return a topic's own queries divided among ``n_parts`` parts, named by the words that tell them apart.
 
     Args:
-        tree: The topics.
-        key: The topic to split.
-        n_parts: How many parts, 2 to ``MOST_PARTS``.
         texts: Texts of its queries by id.
         points: Where they lie: embeddings ``[d]``, or places on the map.
 
@@ -53,15 +50,7 @@ def propose_split(
     ]
     words = distinctive_words([" ".join(texts[query] for query in part) for part in members])
     names = _distinct_names(words, {item.name.casefold() for item in tree.topics}, topic.name)
-    return Split(
-        key,
-        tuple(
-            Part(new_key, name, part, keywords)
-            for new_key, name, part, keywords in zip(
-                _new_keys(tree, key, n_parts), names, members, words, strict=True
-            )
-        ),
-    )
+    return Split(key, tuple(map(Part, _new_keys(tree, key, n_parts), names, members, words)))
 
 
 def k_means(points: NDArray[np.float32], n_clusters: int) -> NDArray[np.intp]:
@@ -79,12 +68,10 @@ def k_means(points: NDArray[np.float32], n_clusters: int) -> NDArray[np.intp]:
     order = sorted(range(n_clusters), key=lambda cluster: (-sizes[cluster], first[cluster]))
     rank = np.empty(n_clusters, dtype=np.intp)
     rank[order] = np.arange(n_clusters)
-    numbered: NDArray[np.intp] = rank[found]
-    return numbered
+    return np.asarray(rank[found])
 
 
 def _new_keys(tree: TopicTree, key: str, count: int) -> Sequence[str]:
-    """Return the next numbers under the key that no topic has."""
     used = [topic.key for topic in tree.topics if topic.key.startswith(f"{key}.")]
     numbers = [int(number) for used_key in used if (number := used_key[len(key) + 1 :]).isdecimal()]
     start = max(numbers, default=0) + 1
@@ -105,17 +92,14 @@ def _distinct_names(words: Sequence[Sequence[str]], taken: set[str], topic: str)
 
 
 _WORDS = 10
+"""Of a group, at most."""
 
 
-def distinctive_words(groups: Sequence[str], count: int = _WORDS) -> list[tuple[str, ...]]:
-    """The words that are typical of each group of texts, most telling first; none where there are no words.
+def distinctive_words(groups: Sequence[str]) -> list[tuple[str, ...]]:
+    """The words that are typical of each group of joined texts, most telling first; none without words.
 
     By class-based TF-IDF (Grootendorst 2022): the frequency of a word in its group times log(1 + A / f), with
     A the words of a group on average and f the frequency of the word in all of them.
-
-    Args:
-        groups: The texts of each group, joined.
-        count: At most so many words of a group.
     """
     # Half a second that only those who split a topic wait for.
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
@@ -131,6 +115,6 @@ def distinctive_words(groups: Sequence[str], count: int = _WORDS) -> list[tuple[
     # Of equal weights the first word of the alphabet, so that names are always the same.
     order = np.lexsort((np.broadcast_to(np.arange(len(words)), weight.shape), -weight), axis=1)
     return [
-        tuple(str(words[index]) for index in row[:count] if weight[group, index] > 0)
+        tuple(str(words[index]) for index in row[:_WORDS] if weight[group, index] > 0)
         for group, row in enumerate(order)
     ]

@@ -45,7 +45,6 @@ class TopicTree:
         """Return the topics as they were found, before curation.
 
         Args:
-            record: The topics.
             query_ids: Queries of the pool in position order. Those that were added after the topics were
                 found have no place in the tree.
         """
@@ -54,11 +53,7 @@ class TopicTree:
         return cls(in_order(record.topics), tuple(query_ids[: len(places)]), places)
 
     def __getitem__(self, key: str) -> Topic:
-        """The topic of a key.
-
-        Raises:
-            LeaderboardError: No topic has this key.
-        """
+        """The topic of a key; a LeaderboardError if no topic has it."""
         try:
             return self._by_key[key]
         except KeyError:
@@ -130,13 +125,9 @@ class TopicTree:
     def indices(self) -> NDArray[np.int32]:
         """Places in ``topics`` ``[Q]``: −1 for outliers and −2 for dropped queries."""
         position = {topic.key: index for index, topic in enumerate(self.topics)} | {OUTLIER: _NOT_FOUND}
-        return np.array(
-            [
-                _LEFT_OUT if query in self.dropped else position[key]
-                for query, key in zip(self.query_ids, self.topic_of, strict=True)
-            ],
-            dtype=np.int32,
-        )
+        of_queries = zip(self.query_ids, self.topic_of, strict=True)
+        found = [_LEFT_OUT if query in self.dropped else position[key] for query, key in of_queries]
+        return np.array(found, dtype=np.int32)
 
     @cached_property
     def n_kept(self) -> int:
@@ -232,22 +223,10 @@ def difference(before: TopicTree, after: TopicTree) -> Difference:
 
 
 _ORDER = (
-    "topics added",
-    "topics removed",
-    "topics renamed",
-    "topics moved",
-    "summaries changed",
-    "keywords changed",
-    "queries moved",
-    "queries dropped",
-    "queries restored",
+    *("topics added", "topics removed", "topics renamed", "topics moved", "summaries changed"),
+    *("keywords changed", "queries moved", "queries dropped", "queries restored"),
 )
-_ONE = {
-    "topics": "topic",
-    "summaries": "summary",
-    "keywords": "list of keywords",
-    "queries": "query",
-}
+_ONE = {"topics": "topic", "summaries": "summary", "keywords": "list of keywords", "queries": "query"}
 
 
 def _topics(before: TopicTree, after: TopicTree) -> Iterator[tuple[str, str]]:

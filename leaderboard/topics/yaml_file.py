@@ -86,8 +86,6 @@ def write_topics(tree: TopicTree, *, pool: str, digest: str, texts: Mapping[str,
     """Return the tree as YAML.
 
     Args:
-        tree: The curated tree.
-        pool: The pool's slug, for readers.
         digest: Digest of the topics as they were found, by which an import knows them.
         texts: Texts of the queries by id; with them every query takes two lines more.
     """
@@ -122,16 +120,10 @@ def write_topics(tree: TopicTree, *, pool: str, digest: str, texts: Mapping[str,
 
 
 def read_topics(content: bytes, file: str, tree: TopicTree, digest: str) -> Import | None:
-    """Return what would have to be done to the tree for it to become that of the file.
+    """Return what would make the tree that of the file; None if it is so already.
 
     Args:
-        content: The file.
-        file: Its name, for the log and for messages.
-        tree: The curated tree as it is now.
         digest: Digest of the topics as they were found.
-
-    Returns:
-        None if the file holds the tree as it is.
 
     Raises:
         UploadError: The file is none of these topics, or would lose or double a query.
@@ -224,7 +216,6 @@ def _check_events(content: bytes, file: str) -> None:
 
 
 def _contents(document: _File, file: str) -> tuple[tuple[Topic, ...], dict[str, str], frozenset[str]]:
-    """Return the file's topics, the place of every query, and those that are dropped."""
     topics: dict[str, Topic] = {}
     places: dict[str, str] = {}
     dropped: list[str] = []

@@ -55,12 +55,6 @@ class Backoff:
         return min(self.longest, self.first * 2.0 ** min(beyond - 1, 64))
 
 
-@dataclass(slots=True)
-class _Failures:
-    count: int
-    last: float
-
-
 class Throttle:
     """Counts the failures of each key; it is for its owner to see that one thread at a time uses it."""
 
@@ -68,7 +62,8 @@ class Throttle:
         """Begin without failures; ``clock`` gives seconds that never go back."""
         self._backoff = backoff
         self._clock = clock
-        self._failures: dict[Hashable, _Failures] = {}
+        self._failures: dict[Hashable, tuple[int, float]] = {}
+        """How many there were, and when the last one was."""
 
     def __len__(self) -> int:
         return len(self._failures)
@@ -76,17 +71,16 @@ class Throttle:
     def wait(self, key: Hashable) -> float:
         """Return seconds that the key has to wait yet, 0 if it may try."""
         self._forget()
-        failures = self._failures.get(key)
-        if failures is None:
+        if key not in self._failures:
             return 0.0
-        return max(0.0, failures.last + self._backoff.wait(failures.count) - self._clock())
+        count, last = self._failures[key]
+        return max(0.0, last + self._backoff.wait(count) - self._clock())
 
     def fail(self, key: Hashable) -> None:
         """Notes a failure now."""
         self._forget()
-        failures = self._failures.setdefault(key, _Failures(0, 0.0))
-        failures.count += 1
-        failures.last = self._clock()
+        count, _ = self._failures.get(key, (0, 0.0))
+        self._failures[key] = count + 1, self._clock()
 
     def succeed(self, key: Hashable) -> None:
         """Forget the failures of the key."""
@@ -95,7 +89,7 @@ class Throttle:
     def _forget(self) -> None:
         """Forget old failures, so that keys that come once and never again take no memory."""
         horizon = self._clock() - self._backoff.forget
-        for key in [key for key, failures in self._failures.items() if failures.last <= horizon]:
+        for key in [key for key, (_, last) in self._failures.items() if last <= horizon]:
             del self._failures[key]
 
 
@@ -162,7 +156,6 @@ class AdminGate:
         Args:
             session: Tells the person's browser session from others. The page remembers whom it admitted, in
                 the session's own state, and does not ask again.
-            attempt: What the person typed.
 
         Raises:
             AdminError: There is no token; the attempt is not the token; or there were too many failures just
@@ -211,18 +204,12 @@ _COMPLAINT = "error: "
 def import_table(
     database: Database, content: bytes, file: str, slug: str, *, baseline: str = "", title: str = ""
 ) -> str:
-    """Import a table of responses as a benchmark, ready to rank; see docs/importing.md.
+    """Import a table of responses as a benchmark, ready to rank; say so in a sentence (docs/importing.md).
 
     Args:
-        database: Where to.
-        content: The file.
         file: Its name, whose ending says what it is.
-        slug: The benchmark, new or stored.
         baseline: The LLM the others are compared to; the first of the file if none is named.
         title: A title for it; the slug if none is given.
-
-    Returns:
-        what was imported, in one sentence.
 
     Raises:
         LeaderboardError: The file or a name is refused; nothing is stored then.
@@ -262,17 +249,11 @@ def import_table(
 def import_material(
     database: Database, material: SessionData, benchmark: LoadedBenchmark, slug: str = "", *, title: str = ""
 ) -> str:
-    """Import a session's upload, so that everybody has it.
+    """Import a session's upload, so that everybody has it, and say so in a sentence.
 
     Args:
-        database: Where to.
-        material: The upload.
         benchmark: The benchmark that it is part of, for what the upload does not say of its queries.
         slug: Of the new benchmark, where the upload makes one.
-        title: Of the new benchmark.
-
-    Returns:
-        what was imported, in one sentence.
 
     Raises:
         LeaderboardError: A name is refused, or the text of a query is neither stored nor in the upload.

@@ -30,11 +30,7 @@ _OWN_KEYS = {"benchmark": "benchmark", "topic": "topics", "criterion": "criteria
 
 @dataclass(frozen=True)
 class Profile:
-    """What a person chose, with all that its JSON object holds besides.
-
-    Attributes:
-        payload: The JSON object, which has been checked.
-    """
+    """What a person chose, as a JSON object that has been checked, with all that it holds besides."""
 
     payload: Mapping[str, Any]
 
@@ -45,11 +41,7 @@ class Profile:
 
     @classmethod
     def read(cls, content: bytes, file: str) -> Profile:
-        """Read a file.
-
-        Raises:
-            UploadError: It is too large, no profile, or one of a later version.
-        """
+        """Read a file; an UploadError if it is too large, no profile, or one of a later version."""
         if len(content) > MAX_KILOBYTES * 1024:
             raise UploadError(file, f"it is larger than {MAX_KILOBYTES} kB, which no profile is.")
         try:
@@ -62,11 +54,7 @@ class Profile:
 
     @classmethod
     def from_json(cls, payload: object, file: str = "profile") -> Profile:
-        """Check a JSON value.
-
-        Raises:
-            UploadError: It is no profile, of a later version, or has criteria that no judge can take.
-        """
+        """Check a JSON value; an UploadError if it is no profile, a later one, or has impossible criteria."""
         if not isinstance(payload, dict) or payload.get("format") != FORMAT:
             raise UploadError(file, "this is no profile; download one on the page “Yours”.")
         version = payload.get("version")
@@ -145,11 +133,7 @@ class Profile:
 
 
 def read_profile(path: Path) -> Profile:
-    """Read a profile's file.
-
-    Raises:
-        UploadError: It cannot be read, or as ``Profile.read``.
-    """
+    """Read a profile's file; an UploadError if it cannot be read, or as ``Profile.read``."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -185,12 +169,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True)
 class SavedProfile:
-    """A profile as it is stored.
-
-    Attributes:
-        profile: The profile.
-        updated_at: When it was last changed, UTC.
-    """
+    """A profile as it is stored, and when it was last changed, UTC."""
 
     profile: Profile
     updated_at: datetime
@@ -200,15 +179,10 @@ class ProfileStore:
     """The profiles of one database."""
 
     def __init__(self, database: Database) -> None:
-        """Keep profiles there."""
         self._database = database
 
     def save(self, profile: Profile) -> tuple[str, SavedProfile]:
-        """Store a new profile; returns the token that opens it, which is not kept.
-
-        Raises:
-            LeaderboardError: It is too large, or there is no room for more.
-        """
+        """Store a profile; return the token that opens it, which is not kept; or a LeaderboardError."""
         _check_size(profile)
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         with self._database.session() as session:
@@ -235,11 +209,7 @@ class ProfileStore:
         return SavedProfile(Profile.from_json(dict(record.payload)), record.updated_at)
 
     def update(self, token: str, profile: Profile, seen: SavedProfile) -> SavedProfile:
-        """Replace a profile that is still as it was seen.
-
-        Raises:
-            LeaderboardError: The token opens none; it was changed since; it is too large.
-        """
+        """Replace a profile that is still as it was seen; a LeaderboardError if not, or if it is too big."""
         _check_size(profile)
         with self._database.session() as session:
             record = profiles.change_profile(session, _digest(token), profile.payload, seen.updated_at)
@@ -250,22 +220,14 @@ class ProfileStore:
         return SavedProfile(profile, record.updated_at)
 
     def delete(self, token: str) -> None:
-        """Delete a profile.
-
-        Raises:
-            LeaderboardError: The token opens none.
-        """
+        """Delete a profile; a LeaderboardError if the token opens none."""
         with self._database.session() as session:
             if not profiles.delete_profile(session, _digest(token)):
                 raise LeaderboardError(_UNKNOWN)
 
 
 def _digest(token: str) -> str:
-    """Return SHA-256 of the token, in hex.
-
-    Raises:
-        LeaderboardError: No token looks like this.
-    """
+    """Return SHA-256 of the token, in hex; a LeaderboardError if no token looks like this."""
     if not _TOKEN.fullmatch(token):
         raise LeaderboardError(_UNKNOWN)
     return hashlib.sha256(token.encode()).hexdigest()

@@ -14,7 +14,6 @@ from crm import registry
 from crm.criteria import CriteriaSet
 from crm.embedded.encoder import sentence_encoder
 from crm.protocol import CRM, Pair
-from db import Database
 from db.records import BenchmarkSummary, LLMRecord
 from leaderboard.benchmark import Arrays, LoadedBenchmark
 from leaderboard.cache import SharedCache
@@ -77,12 +76,7 @@ class OwnBenchmark(LoadedBenchmark):
 
 @dataclass(frozen=True, eq=False)
 class AddedLLMs(LoadedBenchmark):
-    """A person's LLMs alone, against the baseline of a stored benchmark.
-
-    Attributes:
-        stored: The benchmark as it is stored.
-        responses: The material of each of the LLMs, by name.
-    """
+    """A person's LLMs alone, with the upload of each, against the baseline of a stored benchmark."""
 
     stored: LoadedBenchmark
     responses: Mapping[str, SessionData]
@@ -101,12 +95,7 @@ class AddedLLMs(LoadedBenchmark):
 
 @dataclass(frozen=True, eq=False)
 class OverlaidBenchmark(LoadedBenchmark):
-    """A stored benchmark with a person's LLMs after its own.
-
-    Attributes:
-        stored: The benchmark as it is stored.
-        added: The person's LLMs.
-    """
+    """A stored benchmark with a person's LLMs after its own."""
 
     stored: LoadedBenchmark
     added: AddedLLMs
@@ -167,17 +156,6 @@ class OverlaidBenchmark(LoadedBenchmark):
         return {key: np.concatenate([stored[key][:-1], added[key]]) for key in stored}
 
 
-def load_own_benchmark(database: Database, material: SessionData) -> OwnBenchmark:
-    """Return the benchmark of a benchmark that an upload made.
-
-    Raises:
-        ValueError: The upload adds to a stored one.
-    """
-    if material.made is None:
-        raise ValueError("The upload makes no benchmark.")
-    return OwnBenchmark(database, material.made, material)
-
-
 def overlay(stored: LoadedBenchmark, materials: Sequence[SessionData]) -> LoadedBenchmark:
     """Return a stored benchmark with the LLMs of some uploads; as it is if there are none of them.
 
@@ -236,8 +214,10 @@ class SessionService(Service):
     def benchmark(self, slug: str) -> LoadedBenchmark:
         """Return a benchmark with the session's LLMs in it."""
         uploads = self._uploads(slug)
-        if made := next((material for material in uploads if material.made is not None), None):
-            return self._overlaid.get(made.key, partial(load_own_benchmark, self.database, made))
+        for upload in uploads:
+            if upload.made is not None:
+                made = partial(OwnBenchmark, self.database, upload.made, upload)
+                return self._overlaid.get(upload.key, made)
         stored = self._shared.benchmark(slug)
         return self._overlaid.get(stored.identity, lambda: overlay(stored, uploads))
 
@@ -246,8 +226,7 @@ class SessionService(Service):
     ) -> Leaderboard:
         """Rank the LLMs for a view, the session's among them; see ``Service.leaderboard``.
 
-        Raises:
-            LeaderboardError: The judge reads texts, and the benchmark is the session's.
+        Also raises a LeaderboardError if the judge reads texts, and the benchmark is the session's.
         """
         leaderboard = super().leaderboard(view, subscriber=subscriber, patience=patience)
         return replace(leaderboard, notes=(*leaderboard.notes, *self._notes(view)))

@@ -45,7 +45,6 @@ class SessionData:
         responses: From LLM and external id of the query to the response.
         queries: Texts of queries by external id, as far as they are known.
         made: The benchmark that it makes; None where it adds to a stored one.
-        notices: What a person should know about the reading, one sentence each.
     """
 
     key: str
@@ -66,20 +65,15 @@ class SessionData:
         """Names of the LLMs in the order of the file."""
         return tuple(self.responses)
 
-    def encode(self, name: str, tell: ProgressCallback | None = None) -> None:
-        """Compute the representation of all responses, unless it is there already.
-
-        Args:
-            name: Of the representation.
-            tell: Told how many of the responses are done.
-        """
+    def encode(self, name: str, on_progress: ProgressCallback | None = None) -> None:
+        """Compute the representation of all responses, unless it is there already."""
         if name in self._encoded:
             return
         fitted = representation(name)
         places = [(llm, query) for llm, given in self.responses.items() for query in given]
         texts = [self.responses[llm][query] for llm, query in places]
         with _encoding:
-            arrays = fitted.encode(texts, [self.queries.get(query, "") for _, query in places], tell)
+            arrays = fitted.encode(texts, [self.queries.get(query, "") for _, query in places], on_progress)
         rows: dict[str, dict[str, Arrays]] = {llm: {} for llm in self.responses}
         for row, (llm, query) in enumerate(places):
             rows[llm][query] = {key: array[row] for key, array in arrays.items()}
@@ -98,11 +92,7 @@ class SessionData:
 
 
 def check_room(held: Iterable[SessionData], more: SessionData) -> None:
-    """Make sure that a session may hold one more upload.
-
-    Raises:
-        LeaderboardError: It has too many, or too many responses; or an LLM of this name.
-    """
+    """Raise a LeaderboardError if one more upload is too much for a session, or has an LLM that is there."""
     held = tuple(held)
     if len(held) >= MAX_UPLOADS:
         raise LeaderboardError(f"A session keeps up to {MAX_UPLOADS} uploads: remove one first.")
@@ -124,10 +114,7 @@ def added_llms(
     are left out and counted.
 
     Args:
-        answers: The rows.
-        record: The benchmark.
         name: Of the LLM, for rows that name none.
-        file: For messages.
 
     Raises:
         UploadError: A row names no LLM or answers a query twice, a name is taken, or no row belongs here.
@@ -167,10 +154,8 @@ def own_benchmark(answers: Sequence[UploadedResponse], title: str, baseline: str
     category or topic are put under “Your queries”.
 
     Args:
-        answers: The rows.
         title: Of the benchmark; the file's name if there is none.
         baseline: The LLM that the others are compared to; the first of the file if none is named.
-        file: For messages.
 
     Raises:
         UploadError: A row has no text or names no LLM, a query is answered twice or contradicts an earlier

@@ -37,9 +37,7 @@ def read_rows(content: bytes, file: str, most_megabytes: int, check: CheckColumn
     """Yield rows with their number, counted from 1; in CSV the header is row 1.
 
     Args:
-        content: The file.
         file: Its name, whose ending says what it is.
-        most_megabytes: How large it may be.
         check: Looks at the columns of a table, or of each object.
 
     Raises:
@@ -64,21 +62,13 @@ def ending(file: str) -> str:
 
 
 def check_size(content: bytes, file: str, most_megabytes: int) -> None:
-    """Make sure that the file is not too large.
-
-    Raises:
-        UploadError: It is.
-    """
+    """Raise an UploadError if the file is too large."""
     if len(content) > most_megabytes * 2**20:
         raise UploadError(file, f"it is larger than {most_megabytes} MB; upload it in parts.")
 
 
 def object_rows(values: object, file: str, check: CheckColumns) -> Iterator[Row]:
-    """Yield the objects of a JSON list.
-
-    Raises:
-        UploadError: It is no list of objects.
-    """
+    """Yield the objects of a JSON list; an UploadError if it is none."""
     if not isinstance(values, list):
         raise UploadError(file, "it is not a list of objects, one a row.")
     for number, value in enumerate(values, start=1):
@@ -86,11 +76,7 @@ def object_rows(values: object, file: str, check: CheckColumns) -> Iterator[Row]
 
 
 def decoded(content: bytes, file: str) -> str:
-    """Return the text that the bytes stand for.
-
-    Raises:
-        UploadError: They are no text in UTF-8.
-    """
+    """Return the text that the bytes stand for; an UploadError if they are no text in UTF-8."""
     for start, kind in _KINDS.items():
         if content.startswith(start):
             raise UploadError(file, f"it is {kind}; save it as CSV or JSON in UTF-8.")
@@ -105,11 +91,7 @@ def decoded(content: bytes, file: str) -> str:
 
 
 def parsed(file: str, text: str, row: int | None = None) -> object:
-    """Return the value of a JSON text.
-
-    Raises:
-        UploadError: It is none.
-    """
+    """Return the value of a JSON text; an UploadError if it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -121,27 +103,20 @@ def _csv_rows(file: str, text: str, check: CheckColumns) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
     number = 0
-    while True:
-        number += 1
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise UploadError(file, f"this is not valid CSV ({error}).", number) from None
-        if not header:
-            header = [name.strip().lower() for name in fields]
-            _check_header(file, header, check)
-        elif fields and len(fields) != len(header):
-            raise UploadError(file, f"there are {len(fields)} fields under {len(header)} columns.", number)
-        elif fields:
-            yield number, dict(zip(header, fields, strict=True))
-
-
-def _check_header(file: str, header: list[str], check: CheckColumns) -> None:
-    if twice := next((name for name in header if name and header.count(name) > 1), None):
-        raise UploadError(file, f"the column {twice!r} occurs twice.", 1)
-    check(file, header, 1)
+    try:
+        for number, fields in enumerate(reader, start=1):
+            if not header:
+                header = [name.strip().lower() for name in fields]
+                if twice := next((name for name in header if name and header.count(name) > 1), None):
+                    raise UploadError(file, f"the column {twice!r} occurs twice.", 1)
+                check(file, header, 1)
+            elif fields and len(fields) != len(header):
+                reason = f"there are {len(fields)} fields under {len(header)} columns."
+                raise UploadError(file, reason, number)
+            elif fields:
+                yield number, dict(zip(header, fields, strict=True))
+    except csv.Error as error:
+        raise UploadError(file, f"this is not valid CSV ({error}).", number + 1) from None
 
 
 def _json_lines(file: str, text: str, check: CheckColumns) -> Iterator[Row]:
@@ -184,12 +159,6 @@ class UploadedResponse:
 
     Attributes:
         row: Where it stands, counted from 1; in CSV the header is row 1.
-        response: The response.
-        id: Id of the query.
-        query: Text of the query.
-        llm: Who gave the response.
-        category: Of the query.
-        topic: Of the query.
     """
 
     row: int
@@ -207,10 +176,6 @@ def read_responses(content: bytes, file: str) -> tuple[UploadedResponse, ...]:
     Every row has a response, and a query, the id of one, or both. Columns that are not asked for are passed
     over.
 
-    Args:
-        content: The file.
-        file: Its name, whose ending says what it is.
-
     Raises:
         UploadError: It is too large, of another kind, or malformed; the message names the row.
     """
@@ -225,11 +190,7 @@ def read_responses(content: bytes, file: str) -> tuple[UploadedResponse, ...]:
 
 
 def checked_name(file: str, what: str, name: str, row: int | None = None) -> str:
-    """Return the name without spaces around it.
-
-    Raises:
-        UploadError: It is too long, or holds what no name can.
-    """
+    """Return the name without spaces around it; an UploadError if it is too long or holds what none can."""
     stripped = name.strip()
     if len(stripped) > MAX_NAME_CHARACTERS:
         raise UploadError(file, f"{what!r} has more than {MAX_NAME_CHARACTERS} characters.", row)

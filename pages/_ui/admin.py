@@ -25,13 +25,9 @@ def is_admin() -> bool:
 
 
 def ask_admin(purpose: str) -> bool:
-    """Draw the sign-in, or the way out for who is signed in; where nobody can sign in, how to enable it.
+    """Draw the sign-in for a purpose as in “change topics”, or the way out, or how signing in is enabled.
 
-    Args:
-        purpose: What one signs in for, as in “change topics”.
-
-    Returns:
-        whether the person may change data now.
+    Return whether the person may change data now.
     """
     if is_admin():
         row = st.container(horizontal=True, vertical_alignment="center")

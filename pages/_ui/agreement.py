@@ -99,7 +99,6 @@ def _read_criteria() -> None:
 
 
 def _live(first: View, second: View) -> None:
-    """Draw the comparison, and again while one of the judges is at work."""
     new = st.session_state.get("agreement_asked") != (first, second)
     st.session_state.agreement_asked = (first, second)
     with errors_shown():
@@ -109,7 +108,6 @@ def _live(first: View, second: View) -> None:
 
 
 def _both(first: View, second: View, patience: float) -> tuple[Leaderboard, Leaderboard]:
-    """Return both judges' leaderboards so far."""
     return _leaderboard(first, "first", patience), _leaderboard(second, "second", patience)
 
 
@@ -122,7 +120,6 @@ def _leaderboard(view: View, place: str, patience: float) -> Leaderboard:
 
 
 def _subscriber(place: str) -> str:
-    """Return the name by which this section subscribes to a judge: one for either."""
     return f"{subscriber()}:{place}"
 
 
@@ -151,7 +148,6 @@ def _draw_agreement(compared: Agreement) -> None:
 
 
 def _progress(leaderboard: Leaderboard, place: str) -> None:
-    """Draw how far a slow judge is, with a way to stop it or to go on; nothing when it is done."""
     judging, view = leaderboard.judging, leaderboard.view
     if judging is None or judging.own.state is State.FINISHED:
         return
@@ -188,7 +184,6 @@ def correlation_figures(correlations: Correlations) -> list[tuple[str, str, str]
 
 
 def _differences(compared: Agreement) -> None:
-    """Draw the LLMs that change places most."""
     moved = sorted((item for item in compared.llms if item.change), key=lambda item: -abs(item.change))
     if not moved:
         st.markdown("No LLM changes places.")

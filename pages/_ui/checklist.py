@@ -16,14 +16,7 @@ from pages._ui.session import change_view, plain
 
 @dataclass(frozen=True)
 class NextStep:
-    """A button beside “Rank LLMs for me”.
-
-    Attributes:
-        label: What it says.
-        key: Of the widget, unique on the page.
-        on_click: What it does before the page is run again.
-        icon: In front of the label.
-    """
+    """A button beside “Rank LLMs for me”; ``on_click`` acts before the page is run again."""
 
     label: str
     key: str
@@ -38,14 +31,7 @@ def edit_checklist(
     certainty: str | None = None,
     next_steps: Sequence[NextStep],
 ) -> None:
-    """Draw the lines to be edited; edits last as long as the same lines are learnt.
-
-    Args:
-        lines: The weightiest first.
-        learnt_from: What they rest on, in a sentence.
-        certainty: How sure the ranking is, in a sentence.
-        next_steps: What else can be done: going back, starting again.
-    """
+    """Draw the lines, the weightiest first, to be edited; edits last as long as the same lines are learnt."""
     st.subheader("Your checklist", anchor=False)
     st.markdown(plain(f"{learnt_from} Change what is not right, then rank."))
     if certainty is not None:
@@ -71,7 +57,6 @@ def edit_checklist(
 
 
 def _draw_line(key: str, place: int, line: ChecklistLine) -> None:
-    """Draw one line's widgets; what they say is kept under the key."""
     kept = _is_kept(key)
     with st.container(border=True, gap="xsmall"):
         first, second, third = st.columns([0.46, 0.33, 0.21], vertical_alignment="center")
@@ -122,11 +107,7 @@ def _leave_out(key: str, left_out: bool) -> None:
 
 
 def _edited(key: str, line: ChecklistLine) -> ChecklistLine | None:
-    """Return the line as its widgets say; None where it is left out or emptied.
-
-    Raises:
-        CriterionError: Its text is no criterion.
-    """
+    """Return the line as its widgets say; None where it is left out or emptied."""
     text, weight, avoid = (st.session_state[f"{key}:{part}"] for part in ("text", "weight", "avoid"))
     if not _is_kept(key) or not text.strip():
         return None
@@ -135,7 +116,6 @@ def _edited(key: str, line: ChecklistLine) -> ChecklistLine | None:
 
 
 def _rank(lines: Mapping[str, ChecklistLine], added: str) -> None:
-    """Carry the edited lines and an added criterion to the leaderboard."""
     try:
         edited = [line for key, learnt in lines.items() if (line := _edited(key, learnt)) is not None]
         own = (Criterion(added),) if added.strip() else ()

@@ -55,7 +55,6 @@ def edit_criteria(criteria: CriteriaSet) -> None:
 
 
 def _popular(place: DeltaGenerator, *, as_links: bool) -> None:
-    """Draw buttons for the first popular sets, and a list of all."""
     popular = popular_criteria()
     for item in popular[:_EXAMPLES_SHOWN]:
         place.button(
@@ -142,9 +141,7 @@ def _change(index: int, weight_key: str, avoid_key: str) -> None:
         change_view()
         return
     criteria[index] = Criterion(
-        criteria[index].text,
-        Weight(weight),
-        Polarity.AVOID if st.session_state[avoid_key] else Polarity.WANT,
+        criteria[index].text, Weight(weight), Polarity.AVOID if st.session_state[avoid_key] else Polarity.WANT
     )
     _set(CriteriaSet(tuple(criteria)))
 

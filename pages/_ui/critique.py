@@ -17,13 +17,7 @@ def _critic(name: str) -> Critic:
 
 
 def show_critique(view: View, report: PairReport, title: str) -> None:
-    """Draw a button and, once it was pressed, the critique; it lives as long as the page.
-
-    Args:
-        view: What the person chose.
-        report: The pair that is looked at.
-        title: The name its LLM is shown by.
-    """
+    """Draw a button and, once it was pressed, the critique; it lives as long as the page."""
     name = critic_name()
     if name is None or not view.criteria or report.query_text is None or report.response is None:
         return
@@ -45,7 +39,6 @@ def show_critique(view: View, report: PairReport, title: str) -> None:
 
 
 def _ask(name: str, view: View, report: PairReport) -> Review | str:
-    """Return the critique, or why there is none."""
     with st.spinner("Writing a critique …", show_time=True):
         try:
             return review(_critic(name), view, report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -40,7 +39,6 @@ _MAX_LABEL = 90
 _SHOWN_EDITS = 20
 _MOVE, _DROP, _RESTORE = "Move", "Drop", "Restore"
 _NAME = "Name"
-_NEEDS_TOPIC = "Choose the topic at the top of the page."
 
 
 @st.cache_resource(show_spinner=False)
@@ -54,9 +52,7 @@ class Desk:
     """What a person who changes topics has before them.
 
     Attributes:
-        topics: The topics as they are now.
         seen: The version that the person looked at when they sent what is handled in this run.
-        chosen: The topic they look inside, if any.
     """
 
     topics: CuratedTopics
@@ -102,44 +98,30 @@ def curate(topics: CuratedTopics, chosen: str | None) -> None:
 
 
 def _forms(desk: Desk) -> None:
-    forms: dict[str, Callable[[Desk], None]] = {
-        _NAME: _rename,
-        "Merge": _merge,
-        "Split": _split,
-        "Category": _categorise,
-        "Queries": _queries,
-        "File": _reviewed_file,
-    }
-    kind = st.pills("What to change", list(forms), key="curation_kind", default=_NAME, required=True)
-    forms[kind or _NAME](desk)
+    of_topic = {_NAME: _rename, "Merge": _merge, "Split": _split}
+    others = {"Category": _categorise, "Queries": _queries, "File": _reviewed_file}
+    kinds = [*of_topic, *others]
+    kind = st.pills("What to change", kinds, key="curation_kind", default=_NAME, required=True) or _NAME
+    if kind in others:
+        others[kind](desk)
+    elif desk.chosen is None:
+        st.caption("Choose the topic at the top of the page.")
+    else:
+        of_topic[kind](desk, desk.chosen)
 
 
-def _rename(desk: Desk) -> None:
-    topic = desk.chosen
-    if topic is None:
-        st.caption(_NEEDS_TOPIC)
-        return
+def _rename(desk: Desk, topic: Topic) -> None:
     with st.form(f"rename:{topic.key}:{form_round('curation')}"):
         name = st.text_input("Name", topic.name, max_chars=MAX_NAME)
         summary = st.text_area("Summary", topic.summary, max_chars=MAX_SUMMARY, height=80)
         reason = _reason()
         if st.form_submit_button("Rename", type="primary"):
             name, summary = name.strip(), summary.strip()
-            desk.make(
-                Rename(
-                    topic.key,
-                    name if name != topic.name else None,
-                    summary if summary != topic.summary else None,
-                ),
-                reason,
-            )
+            new_summary = summary if summary != topic.summary else None
+            desk.make(Rename(topic.key, name if name != topic.name else None, new_summary), reason)
 
 
-def _merge(desk: Desk) -> None:
-    topic = desk.chosen
-    if topic is None:
-        st.caption(_NEEDS_TOPIC)
-        return
+def _merge(desk: Desk, topic: Topic) -> None:
     others = [item.key for item in desk.topics.tree.topics if item.key != topic.key]
     with st.form(f"merge:{topic.key}:{form_round('curation')}"):
         merged = st.multiselect(
@@ -153,11 +135,7 @@ def _merge(desk: Desk) -> None:
             desk.make(Merge(tuple(merged), topic.key), reason)
 
 
-def _split(desk: Desk) -> None:
-    topic = desk.chosen
-    if topic is None:
-        st.caption(_NEEDS_TOPIC)
-        return
+def _split(desk: Desk, topic: Topic) -> None:
     with st.form(f"split:{topic.key}:{form_round('curation')}"):
         n_parts = st.number_input(
             plain(f"Parts of “{topic.name}”, by the meaning of its queries"),
@@ -234,7 +212,6 @@ def _reviewed_file(desk: Desk) -> None:
 
 
 def _take_over(desk: Desk, name: str, content: bytes) -> None:
-    """Draw what the file would change, and a form to have it so."""
     with errors_shown():
         action = curation().import_of(desk.topics, content, name)
         if action is None:
@@ -250,7 +227,6 @@ def _take_over(desk: Desk, name: str, content: bytes) -> None:
 
 
 def _download(topics: CuratedTopics) -> None:
-    """Offer the tree as YAML to everybody."""
     row = st.container(horizontal=True, vertical_alignment="center")
     with_texts = row.toggle("With texts", key="topics_with_texts", help="Also the texts of the queries.")
     offer_file(
@@ -268,11 +244,8 @@ def _log(desk: Desk, *, admitted: bool) -> None:
         st.caption("Nothing was changed since the topics were found.")
         return
     st.markdown("**What was changed**")
-    if (
-        admitted
-        and desk.topics.last is not None
-        and st.button("Undo the last change", icon=":material/undo:")
-    ):
+    undoable = admitted and desk.topics.last is not None
+    if undoable and st.button("Undo the last change", icon=":material/undo:"):
         desk.undo()
     for edit in edits[: -_SHOWN_EDITS - 1 : -1]:
         line = plain(f"{edit.what}: {edit.reason}")

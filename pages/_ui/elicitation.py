@@ -35,8 +35,7 @@ def current_elicitation(slug: str, topics: tuple[str, ...]) -> ElicitationSessio
 
     So does a benchmark that changed meanwhile, as when the session added an LLM to it.
 
-    Raises:
-        LeaderboardError, CRMError, DatabaseError: There is nothing to choose from.
+    Raises as ``candidate_pairs``.
     """
     key = (slug, service().benchmark(slug).identity)
     if st.session_state.get("find_benchmark") != key:
@@ -64,7 +63,6 @@ def at_checklist() -> bool:
 
 
 def _stop() -> None:
-    """Show the checklist."""
     st.session_state.find_step = "checklist"
 
 
@@ -74,24 +72,17 @@ def go_on() -> None:
 
 
 def _start_again() -> None:
-    """Forget all choices and answers."""
     for name in ("elicitation", "find_benchmark", "find_topics", "find_step"):
         st.session_state.pop(name, None)
 
 
 def show_checklist(elicitation: ElicitationSession, *next_steps: NextStep, why: str = "") -> None:
-    """Draw the checklist that the choices and answers lead to.
-
-    Args:
-        elicitation: What was chosen and answered.
-        next_steps: How to go on learning.
-        why: Why it is shown now, in a sentence.
-    """
+    """Draw the checklist that the choices and answers lead to; ``why`` says why it is shown now."""
     learnt_from = learnt_from_sentence(len(elicitation.choices), len(elicitation.replies))
     edit_checklist(
         session_checklist(elicitation, criterion_library()),
         learnt_from=f"{learnt_from} {why}".strip(),
-        certainty=agreement_sentence(elicitation.ranking),
+        certainty=agreement_sentence(elicitation.agreement),
         next_steps=(*next_steps, NextStep("Start again", "find:again", _start_again)),
     )
 
@@ -103,20 +94,6 @@ _BUTTONS = (
     (ChoiceOutcome.SECOND, "B is better", "B"),
 )
 """Outcome, label and key."""
-_CHOICE_STYLE = """
-<style>
-div:has(> .st-key-find_buttons) { position: sticky; bottom: 0; z-index: 10; }
-.st-key-find_buttons { background: BACKGROUND; padding: 0.6rem 0; gap: 0.6rem; }
-.st-key-find_buttons > div { flex: 1 1 20%; width: auto; }
-.st-key-find_buttons button { width: 100%; min-height: 2.75rem; }
-@media (max-width: 640px) {
-  .st-key-find_buttons { gap: 0.5rem; border-top: 1px solid rgba(128,128,128,0.3); }
-  .st-key-find_buttons > div { flex: 1 1 45%; order: 2; }
-  .st-key-find_buttons > div:first-child, .st-key-find_buttons > div:last-child { order: 1; }
-}
-</style>
-"""
-"""The buttons stay in reach below however long an answer: in a row, on a phone two by two, A and B first."""
 _FROM_THE_TOP = """
 <script>
 /* pair PAIR */
@@ -138,7 +115,10 @@ def choose_between_answers(benchmark: LoadedBenchmark) -> None:
             f"{ENOUGH} choices, two minutes, you get a checklist of what you like, and LLMs ranked by it. "
             "Nothing is stored."
         )
-    _progress(elicitation)
+    done = len(elicitation.choices)
+    st.progress(min(1.0, done / ENOUGH), text=progress_sentence(done))
+    if elicitation.steps:
+        st.caption(agreement_sentence(elicitation.agreement))
     try:
         texts = pair_texts(benchmark, elicitation.pair)
     except SHOWN_ERRORS as error:
@@ -146,7 +126,7 @@ def choose_between_answers(benchmark: LoadedBenchmark) -> None:
         return
     st.html(query_html(texts.query))
     st.html(pair_html([("Answer A", texts.first), ("Answer B", texts.second)]))
-    st.html(_CHOICE_STYLE.replace("BACKGROUND", page_colour()))
+    st.html(f"<style>.st-key-find_buttons {{ background: {page_colour()}; }}</style>")
     with st.container(horizontal=True, key="find_buttons"):
         for outcome, label, key in _BUTTONS:
             st.button(
@@ -157,33 +137,9 @@ def choose_between_answers(benchmark: LoadedBenchmark) -> None:
                 args=(outcome, len(elicitation.choices)),
                 type="primary" if outcome.decided else "secondary",
             )
-    with st.container(horizontal=True):
-        st.button(
-            "Undo",
-            key="find:undo",
-            icon=":material/undo:",
-            shortcut="U",
-            type="tertiary",
-            disabled=not elicitation.choices,
-            on_click=_undo_choice,
-        )
-        st.button(
-            "Show my checklist",
-            key="find:checklist",
-            icon=":material/checklist:",
-            type="primary" if len(elicitation.choices) >= ENOUGH else "tertiary",
-            disabled=not elicitation.steps,
-            on_click=_stop,
-        )
+    _undo_or_stop("Undo", Choice, enough=len(elicitation.choices) >= ENOUGH)
     if elicitation.choices:
         st.html(_FROM_THE_TOP.replace("PAIR", str(len(elicitation.choices))), unsafe_allow_javascript=True)
-
-
-def _progress(elicitation: ElicitationSession) -> None:
-    done = len(elicitation.choices)
-    st.progress(min(1.0, done / ENOUGH), text=progress_sentence(done))
-    if elicitation.steps:
-        st.caption(agreement_sentence(elicitation.ranking))
 
 
 def _take_choice(outcome: ChoiceOutcome, n_choices: int) -> None:
@@ -192,17 +148,26 @@ def _take_choice(outcome: ChoiceOutcome, n_choices: int) -> None:
         _keep(_current().chosen(outcome))
 
 
-def _undo_choice() -> None:
-    _keep(_current().without_last(Choice))
-
-
-_INTERVIEW_STYLE = """
-<style>
-.st-key-find_options { max-width: 40rem; }
-.st-key-find_options button { min-height: 3rem; text-align: left; }
-.st-key-find_options button > div { width: 100%; justify-content: space-between; }
-</style>
-"""
+def _undo_or_stop(undo: str, kind: type[Choice] | type[InterviewReply], *, enough: bool) -> None:
+    steps = _current().steps
+    with st.container(horizontal=True):
+        st.button(
+            undo,
+            key=f"find:{undo.lower()}",
+            icon=":material/undo:",
+            shortcut="U",
+            type="tertiary",
+            disabled=not any(isinstance(step, kind) for step in steps),
+            on_click=lambda: _keep(_current().without_last(kind)),
+        )
+        st.button(
+            "Show my checklist",
+            key="find:checklist",
+            icon=":material/checklist:",
+            type="primary" if enough else "tertiary",
+            disabled=not steps,
+            on_click=_stop,
+        )
 
 
 @st.fragment
@@ -210,10 +175,6 @@ def interview(slug: str, topics: tuple[str, ...]) -> None:
     """Ask this session's next question; a click or a digit answers it, and the last leads to the checklist.
 
     Only this part of the page is run again for that.
-
-    Args:
-        slug: The benchmark whose LLMs are to be ranked.
-        topics: What the questions may be worded for.
     """
     if at_checklist():
         stay()
@@ -230,31 +191,13 @@ def interview(slug: str, topics: tuple[str, ...]) -> None:
     else:
         st.progress(n_replies / MAX_QUESTIONS, text=f"Question {n_replies + 1} of at most {MAX_QUESTIONS}")
     if elicitation.steps:
-        st.caption(agreement_sentence(elicitation.ranking))
+        st.caption(agreement_sentence(elicitation.agreement))
     if question is not None:
         _ask_question(_wording(question, slug, topics), n_replies)
-    with st.container(horizontal=True):
-        st.button(
-            "Back",
-            key="find:back",
-            icon=":material/undo:",
-            shortcut="U",
-            type="tertiary",
-            disabled=not n_replies,
-            on_click=_undo_reply,
-        )
-        st.button(
-            "Show my checklist",
-            key="find:checklist",
-            icon=":material/checklist:",
-            type="primary" if question is None else "tertiary",
-            disabled=not elicitation.steps,
-            on_click=_stop,
-        )
+    _undo_or_stop("Back", InterviewReply, enough=question is None)
 
 
 def _ask_question(wording: QuestionWording, n_replies: int) -> None:
-    st.html(_INTERVIEW_STYLE)
     st.subheader(plain(wording.text), anchor=False)
     with st.container(key="find_options", gap="small"):
         for option, text in enumerate(wording.options):
@@ -275,10 +218,6 @@ def _take_option(option: int, text: str, n_replies: int) -> None:
     _keep(_current().replied(option, text))
     if _current().question is None:
         _stop()
-
-
-def _undo_reply() -> None:
-    _keep(_current().without_last(InterviewReply))
 
 
 def _wording(question: InterviewQuestion, slug: str, topics: tuple[str, ...]) -> QuestionWording:

@@ -52,7 +52,6 @@ def live_status(view: View) -> Leaderboard | None:
 
 
 def _first(view: View) -> Leaderboard:
-    """Return the leaderboard as the whole page is run."""
     new = st.session_state.get("asked_for") != view
     st.session_state.asked_for = view
     with st.spinner("Reading your criteria …", show_time=True):
@@ -150,10 +149,6 @@ def show_progress(progress: Progress, text: str, view: View, *, name: str, key: 
     """Draw how far a judge is, in one slim bar with a button that stops it or lets it go on.
 
     Args:
-        progress: How far it is.
-        text: The same in words.
-        view: What it judges.
-        name: Under which the page subscribes to it.
         key: Of the button, with a place for what it does.
         of: The judge, where there are several bars.
     """

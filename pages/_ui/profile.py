@@ -98,9 +98,11 @@ def _saved(held: HeldProfile, token: str, view: View) -> None:
         args=(held, token, profile),
     )
     if changed:
-        row.button("Back to what is saved", on_click=_go_back, args=(held,))
+        row.button("Back to what is saved", on_click=hold, args=(held,), kwargs={"show": True})
     _download(row, profile)
-    row.button("Close", help="Forget the link in this browser; the profile stays.", on_click=_close)
+    row.button(
+        "Close", help="Forget the link in this browser; the profile stays.", on_click=hold, args=(None,)
+    )
     with row.popover("Delete", icon=":material/delete:"):
         st.markdown("The profile is deleted here for good, and its link opens nothing any more.")
         st.button("Delete for good", on_click=_delete, args=(token,))
@@ -138,14 +140,6 @@ def _update(held: HeldProfile, token: str, profile: Profile) -> None:
     announce(_HELD, "The changes are saved.")
 
 
-def _go_back(held: HeldProfile) -> None:
-    hold(held, show=True)
-
-
-def _close() -> None:
-    hold(None)
-
-
 def _delete(token: str) -> None:
     try:
         store().delete(token)
@@ -177,7 +171,6 @@ class HeldProfile:
     """The profile that a session holds.
 
     Attributes:
-        profile: As it was opened, imported or saved last.
         token: What opens it; None where it is not saved.
         saved: As it is stored; None where it is not.
     """
@@ -199,12 +192,7 @@ def held_profile() -> HeldProfile | None:
 
 
 def hold(held: HeldProfile | None, *, show: bool = False) -> None:
-    """Hold a profile, or none.
-
-    Args:
-        held: The profile.
-        show: Whether the session's view becomes that of the profile.
-    """
+    """Hold a profile, or none; with ``show`` the session's view becomes the profile's."""
     st.session_state[_HELD] = held
     if held is not None and show:
         st.session_state.view = held.profile.view

@@ -112,14 +112,7 @@ def _table(leaderboard: Leaderboard) -> None:
     wide = row.toggle(
         "Categories", value=bool(leaderboard.view.topics), help="One column per chosen category."
     )
-    st.html(
-        ranking_table(
-            leaderboard,
-            columns if wide else (),
-            _link_to_llm(leaderboard),
-            palette().accent,
-        )
-    )
+    st.html(ranking_table(leaderboard, columns if wide else (), _link_to_llm(leaderboard), palette().accent))
     _look_inside(leaderboard)
     st.caption("Score: percentage of queries on which the LLM beats the baseline, with its 95 % interval.")
 
@@ -139,7 +132,6 @@ def _compare(leaderboard: Leaderboard) -> None:
 
 
 def _by_criterion(leaderboard: Leaderboard) -> None:
-    """Draw the section for the leaderboard that is shown."""
     with errors_shown():
         _grades(leaderboard, alignment(service(), leaderboard.view))
 
@@ -165,7 +157,6 @@ _LEAST = 2
 
 
 def _robustness(leaderboard: Leaderboard) -> None:
-    """Draw the section for the leaderboard that is shown."""
     found = _found(leaderboard)
     if found is None:
         return

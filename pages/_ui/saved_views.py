@@ -72,7 +72,6 @@ def write_compare_link() -> None:
 
 
 def _read(asked: list[str]) -> tuple[View, ...]:
-    """Return the views of a link that can be read; show what is wrong with the others."""
     views = []
     for text in asked:
         try:

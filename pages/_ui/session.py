@@ -160,7 +160,7 @@ def draw_chart(figure: Figure) -> None:
 def offer_file(
     place: Any,
     label: str,
-    content: str | Callable[[], str],
+    content: str | Callable[[], str | bytes],
     name: str,
     *,
     kind: str = "text/csv",

@@ -12,6 +12,12 @@ from leaderboard.view import TopicWeight, View, read_interests
 from pages._ui.session import change_view, correct_view, plain, show
 
 
+def topic_sizes(record: BenchmarkRecord) -> dict[str, int]:
+    """Return how many queries there are of each category and topic, by its name."""
+    sizes = {topic.name: topic.n_queries for category in record.categories for topic in category.topics}
+    return sizes | {category.name: category.n_queries for category in record.categories}
+
+
 def choose_topics(record: BenchmarkRecord, chosen: tuple[str, ...]) -> None:
     """Draw the tree; every tick changes the view."""
     st.markdown("**Topics**", help="None ticked means all of them.")
@@ -31,7 +37,6 @@ def choose_topics(record: BenchmarkRecord, chosen: tuple[str, ...]) -> None:
 
 
 def _category(category: CategoryRecord, chosen: tuple[str, ...]) -> None:
-    """Draw a category to tick, with a list of its topics beside it."""
     topics = [topic.name for topic in category.topics if topic.n_queries]
     ticked = [topic for topic in topics if category.name in chosen or topic in chosen]
     whole = len(ticked) == len(topics)
@@ -60,7 +65,6 @@ def _topic(category: CategoryRecord, topic: str, n_queries: int, ticked: list[st
 
 
 def _found_topics(record: BenchmarkRecord, chosen: tuple[str, ...], searched: str) -> None:
-    """Draw topics whose name, or whose category's name, contains what was searched for."""
     found = False
     for category in record.categories:
         names = [topic.name for topic in category.topics if topic.n_queries]
@@ -102,15 +106,18 @@ _FIRST = 2.0
 
 def choose_weights(record: BenchmarkRecord, view: View) -> None:
     """Draw the controls; every change goes into the view, and a topic that is not there is left out of it."""
-    sizes = {topic.name: topic.n_queries for category in record.categories for topic in category.topics}
-    sizes |= {category.name: category.n_queries for category in record.categories}
+    sizes = topic_sizes(record)
     known = [item for item in view.topic_weights if item.name in sizes]
     if unknown := [item.name for item in view.topic_weights if item.name not in sizes]:
         st.error(plain(f"{record.info.title} has no topic {unknown[0]!r}; its weight is left out."))
         correct_view(topic_weights=tuple(known))
     with st.expander("Weights and interests"):
         _interests(view)
-        names = [name for category in record.categories for name in _names(category)]
+        names = [
+            name
+            for category in record.categories
+            for name in (category.name, *(topic.name for topic in category.topics))
+        ]
         weighted = {item.name for item in known}
         st.selectbox(
             "Weigh a topic",
@@ -124,11 +131,6 @@ def choose_weights(record: BenchmarkRecord, view: View) -> None:
         )
         for item in known:
             _row(item)
-
-
-def _names(category: CategoryRecord) -> list[str]:
-    """Return the category and its topics."""
-    return [category.name, *(topic.name for topic in category.topics)]
 
 
 def _interests(view: View) -> None:
@@ -160,7 +162,6 @@ def _read_interests() -> None:
 
 
 def _row(item: TopicWeight) -> None:
-    """Draw a weighted topic, its weight, and a button that takes the weight away."""
     key = f"topic_weight:{item.name}"
     show(key, float(item.weight))
     row = st.container(horizontal=True, vertical_alignment="bottom", wrap=False, gap="xsmall")

@@ -25,7 +25,6 @@ def choose_topic(tree: TopicTree, identity: str) -> str | None:
     """Let a topic be chosen, by its name or by the link; None is all of them.
 
     Args:
-        tree: The topics.
         identity: Tells them from others. A box keeps what it shows, not what that stands for, so that for
             topics of other names there must be another one.
     """
@@ -213,6 +212,5 @@ def _path(tree: TopicTree, topic: Topic) -> str:
 
 
 def _cut(text: str) -> str:
-    """Return the start of a text, in one line."""
     line = " ".join(text[: 2 * _MAX_EXAMPLE].split())
     return line if len(line) <= _MAX_EXAMPLE else line[: _MAX_EXAMPLE - 1].rstrip() + "…"

@@ -114,18 +114,13 @@ def _row(upload: SessionData) -> None:
             query_params=as_parameters(_view_of(upload)),
         )
         row.button(
-            "Remove",
-            key=f"remove:{upload.key}",
-            icon=":material/delete:",
-            on_click=_remove,
-            args=(upload,),
+            "Remove", key=f"remove:{upload.key}", icon=":material/delete:", on_click=_remove, args=(upload,)
         )
         for notice in upload.notices:
             st.caption(plain(notice))
 
 
 def _view_of(upload: SessionData) -> View:
-    """Return the session's view, of the upload's benchmark."""
     view: View = st.session_state.view
     if view.benchmark == upload.benchmark:
         return view
@@ -207,7 +202,6 @@ def _queries_file(slug: str) -> str:
 
 
 def _take_in(upload: SessionData) -> None:
-    """Compute what the embedded judge reads of the responses, and rank with them."""
     bar = st.progress(0.0, "Reading the responses …")
 
     def show_progress(done: int, total: int) -> None:

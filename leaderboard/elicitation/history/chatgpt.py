@@ -53,9 +53,7 @@ class RegeneratedAnswers:
     """The answers to a query that was answered more than once.
 
     Attributes:
-        query: What was asked.
         chosen: The answer continued from; empty where none was.
-        others: The other answers.
         turn: Which of the person's turns it was, from 1.
     """
 
@@ -84,7 +82,6 @@ def regenerated_answers(conversation: Mapping[str, Any]) -> Iterator[Regenerated
 
 
 def _children(nodes: Mapping[str, Node]) -> dict[str, list[str]]:
-    """Return keys of the messages below each, in the export's order."""
     found: dict[str, list[str]] = {}
     for key, node in nodes.items():
         if isinstance(parent := node.get("parent"), str):
@@ -104,11 +101,7 @@ def _thread(nodes: Mapping[str, Node], end: object) -> list[str]:
 def _answer(
     nodes: Mapping[str, Node], children: Mapping[str, list[str]], start: str, followed: set[str]
 ) -> str:
-    """Return the last text that the assistant shows between a query and the next one.
-
-    Between them may stand what it looked up or thought. Where the branch parts again, the thread is followed,
-    else the newest part.
-    """
+    """Return the last text shown before the next query; where the branch parts, the thread's or newest."""
     found, seen, key = "", set[str](), start
     while key not in seen and _role(nodes[key]) != _USER:
         seen.add(key)

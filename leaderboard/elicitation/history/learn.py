@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins,
 from leaderboard.elicitation.posterior import PreferencePosterior, posterior_given
 from leaderboard.service import Service
 
-OnProgress = Callable[[str, int, int], object]
+OnProgress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is done, and how much there is."""
 
 READING, LEARNING = "Reading the answers", "Learning"
@@ -102,8 +103,6 @@ class HistoryChecklist:
 
     Attributes:
         posterior: The general preference: the posterior given all choices.
-        lines: The checklist, the weightiest line first.
-        predicted: How far it can be trusted.
         n_choices: Number of choices, ties included.
     """
 
@@ -118,10 +117,8 @@ class HistoryMargins:
     """A history ready to be learnt from.
 
     Attributes:
-        choices: What was chosen.
         margins: How the responses of the history stand under the library; any number of rows.
         benchmark: The same of the benchmark on whose responses the lines are chosen.
-        library: The criteria of both.
     """
 
     choices: tuple[Choice, ...]
@@ -166,63 +163,37 @@ def learn_from_history(
 ) -> HistoryChecklist:
     """Return what the choices say, in lines that say it of a benchmark's responses.
 
-    Args:
-        history: The choices.
-        service: Knows the benchmark.
-        slug: Of the benchmark that will be ranked.
-        on_progress: Called with how far it is.
-
-    Raises:
-        NotFoundError: There is no such benchmark.
-        RepresentationMissingError: A response of the benchmark has not been embedded.
+    Raises as ``Service.benchmark`` and ``benchmark_margins``.
     """
     library = criterion_library()
     crm = registry.get_crm(registry.DEFAULT)
     benchmark = benchmark_margins(service.benchmark(slug), crm)
-    reading, learning = (_progress_of(step, on_progress) for step in (READING, LEARNING))
+    reading, learning = (on_progress and partial(on_progress, step) for step in (READING, LEARNING))
     pairs = [Pair(choice.query, choice.first, choice.second) for choice in history.choices]
     margins = pair_margins(pairs, crm, tuple(item.criterion for item in library), reading)
     past = HistoryMargins.of(history.choices, margins, benchmark, library)
     return learn_checklist(past, [choice.query for choice in history.choices], learning)
 
 
-def _progress_of(step: str, on_progress: OnProgress | None) -> ProgressCallback | None:
-    """Return what a step of the work reports its progress to."""
-    if on_progress is None:
-        return None
-
-    def report(done: int, total: int) -> None:
-        on_progress(step, done, total)
-
-    return report
-
-
 def learn_checklist(
-    past: HistoryMargins,
-    groups: Sequence[object] | None = None,
-    on_progress: ProgressCallback | None = None,
-    *,
-    seed: int = 0,
+    past: HistoryMargins, groups: Sequence[object] | None = None, on_progress: ProgressCallback | None = None
 ) -> HistoryChecklist:
     """Return the person's general preference, their checklist, and how far it can be trusted.
 
     Args:
-        past: The history.
         groups: What each choice was about; choices on the same are predicted together ``[C]``; by default
             their query in the margins.
-        on_progress: Called with how many parts of the work are done, and how many there are.
-        seed: Of all that is random.
     """
-    folds = _folds(past, groups, seed)
+    folds = _folds(past, groups)
     n_parts = len(folds) + 1
-    posterior = posterior_given(past.choices, past.margins, seed=seed)
+    posterior = posterior_given(past.choices, past.margins)
     lines = weighted_lines(posterior, past)
     correct = 0.0
     for done, held_out in enumerate(folds, start=1):
         if on_progress is not None:
             on_progress(done, n_parts)
         others = past.only(~held_out)
-        general = posterior_given(others.choices, past.margins, n_draws=_FOLD_DRAWS, seed=seed)
+        general = posterior_given(others.choices, past.margins, n_draws=_FOLD_DRAWS)
         correct += n_predicted(weighted_lines(general, others), past.only(held_out))
     if on_progress is not None:
         on_progress(n_parts, n_parts)
@@ -230,11 +201,11 @@ def learn_checklist(
     return HistoryChecklist(posterior, lines, PredictionScore(correct, decided), len(past.choices))
 
 
-def _folds(past: HistoryMargins, groups: Sequence[object] | None, seed: int) -> list[NDArray[np.bool_]]:
+def _folds(past: HistoryMargins, groups: Sequence[object] | None) -> list[NDArray[np.bool_]]:
     """Return masks of choices ``[C]``, held out one after the other; none where there is one group only."""
     names = [choice.pair.query for choice in past.choices] if groups is None else list(groups)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    order = np.random.default_rng([seed, 3]).permutation(len(numbers))
+    order = np.random.default_rng([0, 3]).permutation(len(numbers))
     fold = order[[numbers[name] for name in names]] % MAX_FOLDS
     return [fold == number for number in np.unique(fold)] if len(numbers) > 1 else []
 
@@ -297,17 +268,8 @@ def _fill_lines(
         sure = abs(mean[index]) > MIN_STANDARD_ERRORS * error[index]
         redundant = any(correlation[index, other] * sign * own > REDUNDANT for other, own in signed.items())
         if sure and not redundant and index not in signed:
-            filled.append(
-                ChecklistLine.of(
-                    index,
-                    polarity_of(sign),
-                    Weight.OPTIONAL,
-                    0.0,
-                    Evidence(0, 0),
-                    library=past.library,
-                    posterior=posterior,
-                )
-            )
+            line = (index, polarity_of(sign), Weight.OPTIONAL, 0.0, Evidence(0, 0))
+            filled.append(ChecklistLine.of(*line, library=past.library, posterior=posterior))
             signed[index] = sign
     return tuple(filled)
 

@@ -55,8 +55,6 @@ TOO_MANY = f"only {MAX_CHOICES} are used, evenly spread over the file"
 _MAX_SHOWN = 40
 
 _QUERY_COLUMNS = ("query", "prompt", "instruction", "question")
-_CHOSEN: tuple[str, ...] = ("chosen",)
-_REJECTED: tuple[str, ...] = ("rejected",)
 _FIRST_COLUMNS = ("response_a", "conversation_a")
 _SECOND_COLUMNS = ("response_b", "conversation_b")
 _WINNERS = {
@@ -81,9 +79,6 @@ class PastChoice:
 
     Attributes:
         query: What was asked; may be blank.
-        first: A response.
-        second: The other.
-        outcome: What the person chose.
         turns: Turns of the person in the conversation that it comes from; only the last is the query.
     """
 
@@ -120,13 +115,7 @@ class ChoiceHistory:
 
 
 def usable_choices(form: str, found: Iterable[PastChoice], ambiguous: int = 0) -> ChoiceHistory:
-    """Return the history without the choices from which nothing can be learnt.
-
-    Args:
-        form: What kind of file it is.
-        found: All choices of the file.
-        ambiguous: How many more there were of which it is not known what was chosen.
-    """
+    """Return the choices that teach something as a history; of ``ambiguous`` more the outcome is unknown."""
     reasons = Counter({NOT_CONTINUED: ambiguous})
     kept: list[PastChoice] = []
     for choice in found:
@@ -158,11 +147,7 @@ def _evenly_spread(choices: Sequence[PastChoice]) -> tuple[PastChoice, ...]:
 
 
 def read_history(content: bytes, file: str) -> ChoiceHistory:
-    """Read the choices in a file.
-
-    Args:
-        content: The file.
-        file: Its name, whose ending says what it is.
+    """Read the choices in a file, whose name says by its ending what it is.
 
     Raises:
         UploadError: It is too large, of another kind, malformed, or holds no choice that can be learnt from.
@@ -202,7 +187,6 @@ def _from_parse_json(value: object, file: str) -> ChoiceHistory:
 
 
 def _from_conversations(exports: Iterable[object], file: str) -> ChoiceHistory:
-    """Return all choices in the conversations of one or several files."""
     found: list[PastChoice] = []
     ambiguous = 0
     for export in exports:
@@ -226,11 +210,7 @@ def _from_conversations(exports: Iterable[object], file: str) -> ChoiceHistory:
 
 
 def check_choice_columns(file: str, names: Sequence[str], row: int) -> None:
-    """Make sure that a choice can be read from these columns.
-
-    Raises:
-        UploadError: Neither of the known forms has them.
-    """
+    """Raise an UploadError unless a choice can be read from these columns."""
     given = set(names)
     if {"chosen", "rejected"} <= given:
         return
@@ -241,11 +221,7 @@ def check_choice_columns(file: str, names: Sequence[str], row: int) -> None:
 
 
 def row_choices(rows: Iterable[Row], file: str) -> Iterator[PastChoice]:
-    """Yield the choice of each row.
-
-    Raises:
-        UploadError: There are too many, or one is malformed; the message names the row.
-    """
+    """Yield the choice of each row; an UploadError names the row that is malformed or one too many."""
     for count, (row, record) in enumerate(rows, start=1):
         if count > MAX_ROWS:
             raise UploadError(file, f"it has more than {MAX_ROWS:,} rows; upload the newest only.")
@@ -253,18 +229,13 @@ def row_choices(rows: Iterable[Row], file: str) -> Iterator[PastChoice]:
 
 
 def _choice(record: Mapping[str, Any], file: str, row: int) -> PastChoice:
-    if "chosen" in record and "rejected" in record:
-        columns, outcome = (_CHOSEN, _REJECTED), ChoiceOutcome.FIRST
-    else:
-        columns, outcome = (_FIRST_COLUMNS, _SECOND_COLUMNS), _winner(record.get("winner"), file, row)
-    first, second = (_side(record, names, file, row) for names in columns)
+    columns, outcome = ["chosen", "rejected"], ChoiceOutcome.FIRST
+    if "chosen" not in record or "rejected" not in record:
+        outcome = _winner(record.get("winner"), file, row)
+        columns = [next(filter(record.__contains__, names)) for names in (_FIRST_COLUMNS, _SECOND_COLUMNS)]
+    first, second = (last_turn(record[column], column, file, row) for column in columns)
     query = _query(record, file, row) or first.query or second.query
     return PastChoice(query, first.response, second.response, outcome, max(first.turns, second.turns))
-
-
-def _side(record: Mapping[str, Any], columns: Sequence[str], file: str, row: int) -> _LastTurn:
-    column = next(column for column in columns if column in record)
-    return last_turn(record[column], column, file, row)
 
 
 def _query(record: Mapping[str, Any], file: str, row: int) -> str:
@@ -280,13 +251,9 @@ def _query(record: Mapping[str, Any], file: str, row: int) -> str:
 def _winner(value: object, file: str, row: int) -> ChoiceOutcome:
     name = value.strip().lower() if isinstance(value, str) else value
     if not isinstance(name, str) or name not in _WINNERS:
-        known = "model_a, model_b, tie or both_bad"
-        raise UploadError(file, f"'winner' is {_shortened(value)}, not {known}.", row)
+        shown = textwrap.shorten(repr(value), _MAX_SHOWN, placeholder=" …")
+        raise UploadError(file, f"'winner' is {shown}, not model_a, model_b, tie or both_bad.", row)
     return _WINNERS[name]
-
-
-def _shortened(value: object) -> str:
-    return textwrap.shorten(repr(value), _MAX_SHOWN, placeholder=" …")
 
 
 class _LastTurn(NamedTuple):
