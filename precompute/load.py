@@ -174,10 +174,7 @@ def _write_info(
 
 
 def _write_llms(
-    session: Session,
-    benchmark: BenchmarkRef,
-    imported: ImportedBenchmark,
-    stored: BenchmarkRecord | None,
+    session: Session, benchmark: BenchmarkRef, imported: ImportedBenchmark, stored: BenchmarkRecord | None
 ) -> None:
     known = set() if stored is None else {llm.name for llm in stored.llms}
     if new := [llm for llm in imported.llms if llm.name not in known]:

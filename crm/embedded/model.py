@@ -80,9 +80,7 @@ class Member:
     def scaled(self, factor: float) -> Member:
         """Return the same network with all its margins multiplied."""
         return replace(
-            self,
-            feature_weight=self.feature_weight * np.float32(factor),
-            cosine=self.cosine * factor,
+            self, feature_weight=self.feature_weight * np.float32(factor), cosine=self.cosine * factor
         )
 
     def directions(self, embeddings: Floats) -> Floats:
@@ -361,11 +359,7 @@ def _wording(contributions: Floats, difference: Floats, features: Representation
 
 
 def _style(
-    contributions: Floats,
-    difference: Floats,
-    style_a: NDArray[Any],
-    style_b: NDArray[Any],
-    sheet: StyleSheet,
+    contributions: Floats, difference: Floats, style_a: NDArray[Any], style_b: NDArray[Any], sheet: StyleSheet
 ) -> Iterator[Reason]:
     for index, feature in enumerate(sheet.features):
         if difference[index] != 0:

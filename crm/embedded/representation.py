@@ -78,11 +78,7 @@ def _shared_words(response: str, query: str) -> tuple[float, float, float]:
     given, wanted = _content(response), _content(query)
     start = _content(re.split(r"(?<=[.!?:])\s|\n", response.strip(), maxsplit=1)[0])
     both = len(given & wanted)
-    return (
-        both / max(1, len(wanted)),
-        both / max(1, len(given)),
-        len(start & wanted) / max(1, len(start)),
-    )
+    return (both / max(1, len(wanted)), both / max(1, len(given)), len(start & wanted) / max(1, len(start)))
 
 
 def _content(text: str) -> frozenset[str]:

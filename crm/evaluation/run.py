@@ -127,8 +127,7 @@ def evaluate_judge(
     together = np.concatenate([prob[plus], prob[minus]])
     label = np.array([item.label for item in plain], dtype=np.float64)
     length_a, length_b = np.array(
-        [[len(item.pair.response_a), len(item.pair.response_b)] for item in plain],
-        dtype=np.float64,
+        [[len(item.pair.response_a), len(item.pair.response_b)] for item in plain], dtype=np.float64
     ).T
     return JudgeReport(
         judge=crm.name,

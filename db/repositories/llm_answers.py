@@ -40,14 +40,7 @@ from db.source_records import (
     Winner,
 )
 
-_SHARED = (
-    "prompt_tokens",
-    "completion_tokens",
-    "cost",
-    "seconds",
-    "attempts",
-    "error",
-)
+_SHARED = ("prompt_tokens", "completion_tokens", "cost", "seconds", "attempts", "error")
 """The columns and fields that both kinds have, beside status, settings and time."""
 
 _Key = TypeVar("_Key")

@@ -104,8 +104,7 @@ def import_dailybench(folder: Folder, benchmark: Slug = "dailybench", title: Tit
 def import_bundle(
     file: Annotated[Path, typer.Argument(metavar="FILE.usl.zip", show_default=False)],
     benchmark: Annotated[
-        str | None,
-        typer.Option(metavar="SLUG", help="The slug it is stored under; default the file's own."),
+        str | None, typer.Option(metavar="SLUG", help="The slug it is stored under; default the file's own.")
     ] = None,
 ) -> None:
     """Import a benchmark that “bundle” wrote; where the same one is stored, its scores are added."""

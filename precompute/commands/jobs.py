@@ -38,8 +38,7 @@ def collect(
         list[str] | None, typer.Option(metavar="NAME", help="Only this LLM of the file; repeatable.")
     ] = None,
     config: Annotated[
-        Path | None,
-        typer.Option(metavar="llms.toml", help="Default USL_LLMS or llms.toml."),
+        Path | None, typer.Option(metavar="llms.toml", help="Default USL_LLMS or llms.toml.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N queries.")] = None,
     topic: Annotated[list[str] | None, typer.Option(help="Only this topic or category; repeatable.")] = None,

@@ -251,12 +251,7 @@ def find_tree(
     if found is None:
         return None
     node_of, step_of = found.topic_of.copy(), found.step_of.copy()
-    words_of = partial(
-        group_keywords,
-        embedded.words,
-        count=parameters.keywords,
-        damp_frequent=damp_frequent,
-    )
+    words_of = partial(group_keywords, embedded.words, count=parameters.keywords, damp_frequent=damp_frequent)
     nodes = [Node(str(number), None, keywords) for number, keywords in enumerate(words_of(node_of))]
     level = list(range(len(nodes)))
     above = max(parts.above, _MIN_PARTS * parameters.smallest_cluster - 1, min_texts(parameters))

@@ -159,8 +159,7 @@ class EndpointEncoder:
                 dimensions=self._settings.dimensions or openai.omit,
             )
             vectors = np.array(
-                [item.embedding for item in sorted(reply.data, key=lambda item: item.index)],
-                dtype=np.float32,
+                [item.embedding for item in sorted(reply.data, key=lambda item: item.index)], dtype=np.float32
             )
         except openai.APIStatusError as error:
             # Its message is not shown: it may repeat the key.

@@ -216,11 +216,7 @@ def _adapted(model: Any, trained: list[nn.Module], rank: int) -> Any:
         if isinstance(module, nn.Linear) and id(module) in inside
     ]
     config = LoraConfig(
-        task_type=TaskType.SEQ_CLS,
-        r=rank,
-        lora_alpha=2 * rank,
-        lora_dropout=0.05,
-        target_modules=targets,
+        task_type=TaskType.SEQ_CLS, r=rank, lora_alpha=2 * rank, lora_dropout=0.05, target_modules=targets
     )
     return get_peft_model(model, config)
 
