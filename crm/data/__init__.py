@@ -1,0 +1,7 @@
+"""What judges learn from: labelled pairs, and what is known about their criteria.
+
+- ``pairs``: the one labelled pair, and the files that hold it
+- ``noise``: criteria changed in ways that leave the label alone
+- ``taxonomy``: clusters and themes of criteria, as shipped
+- ``clustering``: how these are found; ``topic_model``: BERTopic's pipeline, also used for topics of queries
+"""

@@ -1,0 +1,336 @@
+"""Labelled pairs: criteria annotations, CRM training data, and the lines of ``crm score``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from crm.criteria import CriteriaSet, Criterion, Polarity
+from crm.embedded.encoder import ProgressCallback
+from crm.errors import CRMError
+from crm.protocol import CRM, Pair, Question
+
+OWN_ANNOTATIONS = Path(__file__).resolve().parent.parent / "training" / "annotations.jsonl"
+"""Further annotations, written for this project in the same way: see annotations.md beside it."""
+KINDS = ("list", "criterion", "keyword", "avoid")
+"""A person's whole list, one of its criteria alone, and the two kinds of extra criteria."""
+SINGLE_KINDS = KINDS[1:]
+
+_INDEX_LLM = "gpt4_1106_preview"
+"""The LLM in whose ``model_outputs.json`` an annotation's instruction index counts."""
+_EVEN = 0.5
+_AT_ONCE = 64
+_UNKNOWN = float("nan")
+
+
+@dataclass(frozen=True)
+class LabelledPair:
+    """Two responses, criteria, and which response is preferred under them.
+
+    A pair that is annotated for either side is two of these, see ``both_directions``.
+
+    Attributes:
+        pair: Query and responses.
+        criteria: What to judge by.
+        label: +1 where A is preferred, −1 where B, 0 for a tie, in between where opinions are divided; NaN
+            where it is not known.
+        kind: One of ``KINDS``.
+        id: The line's id as given, or the pair's position among others; all that is about one pair shares it.
+        opposite: The list under which the other response is preferred; empty where unknown.
+        extra: Further single criteria, keywords and things to avoid, that prefer the same response.
+        split: ``train`` or ``dev``; empty where there are no splits.
+        instruction: What splits and hold-outs go by: equal for equal queries.
+    """
+
+    pair: Pair
+    criteria: CriteriaSet
+    label: float = _UNKNOWN
+    kind: str = "list"
+    id: Any = None
+    opposite: CriteriaSet = CriteriaSet()
+    extra: tuple[Criterion, ...] = ()
+    split: str = ""
+    instruction: str = ""
+
+    @property
+    def question(self) -> Question:
+        """What a judge is asked."""
+        return Question(self.criteria, self.pair)
+
+    def swapped(self) -> LabelledPair:
+        """Return the same with the responses in the other order, and so with the other label."""
+        return replace(self, pair=self.pair.swapped(), label=-self.label)
+
+    def alone(self, criterion: Criterion) -> LabelledPair:
+        """Return the same pair under one of the criteria alone, be it of the list or an extra one."""
+        kind = "criterion"
+        if criterion in self.extra:
+            kind = "avoid" if criterion.polarity is Polarity.AVOID else "keyword"
+        return replace(self, criteria=CriteriaSet((criterion,)), kind=kind, opposite=CriteriaSet(), extra=())
+
+    def without_criteria(self, withheld: Container[str]) -> LabelledPair:
+        """Return the same less some criteria, by their texts, on either side."""
+
+        def left(criteria: CriteriaSet | tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+            return tuple(one for one in criteria if one.text not in withheld)
+
+        return replace(
+            self,
+            criteria=CriteriaSet(left(self.criteria)),
+            opposite=CriteriaSet(left(self.opposite)),
+            extra=left(self.extra),
+        )
+
+
+Directions: TypeAlias = tuple[LabelledPair, LabelledPair]
+"""One pair under the criteria of either side: first those that prefer A, then those that prefer B."""
+
+
+class Direction(StrEnum):
+    """Which side's criteria are meant, in the signs of the USL paper's evaluation sets."""
+
+    BOTH = "both"
+    PLUS = "plus"
+    """Those of the side that average preference favours."""
+    MINUS = "minus"
+    """Those of the other side."""
+
+
+def both_directions(
+    pair: Pair,
+    criteria: tuple[CriteriaSet, CriteriaSet],
+    extra: tuple[tuple[Criterion, ...], tuple[Criterion, ...]] = ((), ()),
+    *,
+    split: str = "train",
+    instruction: str,
+) -> Directions:
+    """Label a pair under the criteria that prefer A, and under those that prefer B."""
+    for_a, for_b = (
+        LabelledPair(
+            pair, criteria[side], label, opposite=criteria[1 - side], extra=extra[side],
+            split=split, instruction=instruction,
+        )
+        for side, label in enumerate((1.0, -1.0))
+    )  # fmt: skip
+    return for_a, for_b
+
+
+def favoured_labels(
+    pairs: Sequence[Pair], general: CRM, progress: ProgressCallback = lambda done, total: None
+) -> list[float]:
+    """Judge pairs without criteria: +1 where average preference favours A, −1 where B.
+
+    Under criteria that prefer the favoured response, a pair has the direction “plus”, else “minus”.
+    """
+    favoured: list[float] = []
+    for start in range(0, len(pairs), _AT_ONCE):
+        verdicts = general.judge(
+            [Question(CriteriaSet(), pair) for pair in pairs[start : start + _AT_ONCE]]
+        )
+        favoured += [1.0 if verdict.prob_a >= _EVEN else -1.0 for verdict in verdicts]
+        progress(len(favoured), len(pairs))
+    return favoured
+
+
+def read_annotations(path: Path, corpora: Path, split: str | None = None) -> list[Directions]:
+    """Read both directions of annotated pairs, and join them with the corpora's responses.
+
+    Args:
+        path: ``criteria_annotations.jsonl``.
+        corpora: Folder with ``alpaca_eval/`` and ``flask/`` in their upstream layout.
+        split: Keep only this split.
+
+    Raises:
+        CRMError: A row that is not as described, or a response that the corpora lack.
+    """
+    texts = _Corpora(corpora)
+    pairs = []
+    for number, row in read_json_lines(path):
+        try:
+            if split is None or row["split"] == split:
+                pairs.append(_annotated(row, texts))
+        except (LookupError, TypeError, ValueError) as error:
+            raise CRMError(f"{path.name}, row {number}: {_reason(error)}.") from error
+    if not pairs:
+        raise CRMError(f"{path.name} has no pairs{f' in the split {split}' if split else ''}.")
+    return pairs
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Row numbers from 1 and objects of a JSON Lines file; blank lines are skipped.
+
+    Raises:
+        CRMError: There is no such file, or a line is not a JSON object.
+    """
+    if not path.is_file():
+        raise CRMError(f"There is no file {path}: check the path.")
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line.decode("utf-8"))
+            except UnicodeDecodeError as error:
+                raise CRMError(f"{path.name}, row {number}: not UTF-8 text.") from error
+            except ValueError as error:
+                raise CRMError(f"{path.name}, row {number}: not JSON ({error}).") from error
+            if not isinstance(row, dict):
+                raise CRMError(f"{path.name}, row {number}: not a JSON object.")
+            yield number, row
+
+
+def _annotated(row: dict[str, Any], texts: _Corpora) -> Directions:
+    query, response_a = texts.response(row["source"], row["instruction_index"], row["model_a"])
+    _, response_b = texts.response(row["source"], row["instruction_index"], row["model_b"])
+    return both_directions(
+        Pair(query, response_a, response_b),
+        (CriteriaSet.from_json(row["criteria_a"]), CriteriaSet.from_json(row["criteria_b"])),
+        (_extra(row, "a"), _extra(row, "b")),
+        split=row["split"],
+        instruction=row["instruction_sha256"],
+    )
+
+
+def _extra(row: dict[str, Any], side: str) -> tuple[Criterion, ...]:
+    extra = []
+    if keyword := row.get(f"keyword_{side}"):
+        extra.append(Criterion(keyword))
+    if avoided := row.get(f"avoid_{side}"):
+        extra.append(Criterion(avoided, polarity=Polarity.AVOID))
+    return tuple(extra)
+
+
+def _reason(error: Exception) -> str:
+    return f"the field {error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
+
+
+class _Corpora:
+    """Looks responses up by source, instruction and LLM; each file is read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._alpaca_eval = cache(lambda llm: read_alpaca_eval(folder, llm))
+        self._flask = cache(self._read_flask)
+        self._flask_instructions = cache(self._read_flask_instructions)
+        self._instructions = cache(lambda: list(self._alpaca_eval(_INDEX_LLM)))
+
+    def response(self, source: str, index: int, llm: str) -> tuple[str, str]:
+        """Instruction and response."""
+        if source == "alpaca_eval":
+            instructions = self._instructions()
+            if not 0 <= index < len(instructions):
+                raise ValueError(f"there is no instruction {index}")
+            instruction = instructions[index]
+            responses = self._alpaca_eval(llm)
+            if instruction not in responses:
+                raise ValueError(f"{llm} has no response to instruction {index}")
+            return instruction, responses[instruction]
+        if source == "flask":
+            if index not in self._flask_instructions() or index not in self._flask(llm):
+                raise ValueError(f"{llm} has no response to question {index}")
+            return self._flask_instructions()[index], self._flask(llm)[index]
+        raise ValueError(f"the source {source!r} is neither alpaca_eval nor flask")
+
+    def _read_flask(self, llm: str) -> dict[int, str]:
+        path = self._folder / "flask" / "outputs" / f"{llm}.jsonl"
+        return {row["question_id"]: row["text"] for _, row in read_json_lines(path)}
+
+    def _read_flask_instructions(self) -> dict[int, str]:
+        path = self._folder / "flask" / "flask_evaluation.jsonl"
+        return {row["idx"]: row["instruction"] for _, row in read_json_lines(path)}
+
+
+def read_alpaca_eval(corpora: Path, llm: str) -> dict[str, str]:
+    """Return an LLM's AlpacaEval responses by instruction, in the order of its file.
+
+    Raises:
+        CRMError: The corpora lack the LLM.
+    """
+    path = corpora / "alpaca_eval" / "results" / llm / "model_outputs.json"
+    if not path.is_file():
+        raise CRMError(f"There is no file {path}: the corpora must lie in their upstream layout.")
+    rows: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    return {row["instruction"]: row["output"] for row in rows}
+
+
+Reader = Callable[[Mapping[str, Any]], LabelledPair]
+
+
+def read_pairs(path: Path) -> list[LabelledPair]:
+    """Read lines {"id", "query", "response_a", "response_b", "criteria"}.
+
+    Raises:
+        CRMError: Naming row and reason.
+    """
+    return [_checked(path, number, row, _from_score_line) for number, row in read_json_lines(path)]
+
+
+def read_labelled_pairs(path: Path, corpora: Path, split: str | None) -> list[LabelledPair]:
+    """Read pairs with a known verdict.
+
+    Two formats are told apart by their fields: CRM training data {"idx", "prompt", "model_a", "model_b",
+    "criteria", "preference"}, with a "kind" where a line is a single criterion, and criteria annotations,
+    whose texts are joined from ``corpora``.
+
+    Raises:
+        CRMError: Naming row and reason.
+    """
+    rows = read_json_lines(path)
+    head = list(islice(rows, 1))
+    if not head:
+        raise CRMError(f"{path.name} is empty: nothing can be evaluated on it.")
+    if "criteria_a" in head[0][1]:
+        annotated = chain.from_iterable(read_annotations(path, corpora, split))
+        return [asked for item in annotated for asked in (item, *map(item.alone, item.extra))]
+    return [_checked(path, number, row, _from_training_line) for number, row in chain(head, rows)]
+
+
+def _checked(path: Path, number: int, row: Mapping[str, Any], read: Reader) -> LabelledPair:
+    try:
+        pair = read(row)
+    except KeyError as error:
+        raise CRMError(f"{path.name}, row {number}: the field {error} is missing.") from error
+    except (CRMError, TypeError, ValueError) as error:
+        raise CRMError(f"{path.name}, row {number}: {str(error).rstrip('.')}.") from error
+    return pair
+
+
+def _from_score_line(row: Mapping[str, Any]) -> LabelledPair:
+    texts = [_text(row, field) for field in ("query", "response_a", "response_b")]
+    return LabelledPair(Pair(*texts), CriteriaSet.from_json(row["criteria"]), id=row["id"])
+
+
+def _from_training_line(row: Mapping[str, Any]) -> LabelledPair:
+    labels = {"model_a": 1.0, "model_b": -1.0, "tie": 0.0}
+    if row["preference"] not in tuple(labels):
+        raise ValueError(f"the preference {row['preference']!r} is none of {', '.join(labels)}")
+    pair = Pair(_text(row, "prompt"), _reply(row, "model_a"), _reply(row, "model_b"))
+    criteria = CriteriaSet.from_json(row["criteria"])
+    kind = _text(row, "kind") if "kind" in row else "list"
+    return LabelledPair(
+        pair, criteria, labels[row["preference"]], kind, id=row["idx"], instruction=pair.query
+    )
+
+
+def _text(row: Mapping[str, Any], field: str) -> str:
+    if not isinstance(row[field], str):
+        raise TypeError(f"the field {field!r} is not a text")
+    return str(row[field])
+
+
+def _reply(row: Mapping[str, Any], field: str) -> str:
+    """Return what the assistant said in a conversation; a bare text is taken as it is."""
+    messages = row[field]
+    if isinstance(messages, str):
+        return messages
+    if not isinstance(messages, list) or not all(
+        isinstance(message, dict) and isinstance(message["content"], str) for message in messages
+    ):
+        raise TypeError(f"the field {field!r} is neither a text nor a list of messages")
+    return "\n\n".join(message["content"] for message in messages if message.get("role") != "user")
