@@ -126,11 +126,7 @@ def set_baseline(session: Session, benchmark: BenchmarkRef, llm: str | None) -> 
 
 
 def make_own(session: Session, benchmark: BenchmarkRef) -> bool:
-    """Make a benchmark that a bundle filled the user's own: another bundle no longer replaces it.
-
-    Returns:
-        whether it was a bundle's.
-    """
+    """Make a benchmark the user's own, which no bundle replaces; return whether it was a bundle's."""
     changed = session.scalars(
         update(Benchmark)
         .where(Benchmark.id == benchmark.id, Benchmark.bundle_digest.is_not(None))
@@ -252,10 +248,8 @@ def sampled_as(session: Session, family: str, digest: str) -> str | None:
 
 def last_version(session: Session, family: str) -> int:
     """Return the number of the latest version of a family, 0 if there is none."""
-    return (
-        session.scalar(select(func.max(SampledBenchmark.version)).where(SampledBenchmark.family == family))
-        or 0
-    )
+    latest = select(func.max(SampledBenchmark.version)).where(SampledBenchmark.family == family)
+    return session.scalar(latest) or 0
 
 
 def check_not_frozen(session: Session, benchmark: BenchmarkRef) -> None:

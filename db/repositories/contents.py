@@ -1,6 +1,7 @@
 """What a benchmark holds: topics, queries and LLMs, as importers give them, with the texts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +21,8 @@ def upsert_llms(session: Session, benchmark: BenchmarkRef, llms: Sequence[LLMRec
     """Add LLMs after the stored ones, in the order given; of stored ones only title and note change."""
     rows = session.execute(select(LLM.name, LLM.position).where(LLM.benchmark_id == benchmark.id))
     positions = _positions(dict(rows.all()), (llm.name for llm in llms))
-    upsert(
-        session,
-        LLM,
-        [
-            {
-                "benchmark_id": benchmark.id,
-                "name": llm.name,
-                "title": llm.title,
-                "note": llm.note,
-                "position": positions[llm.name],
-            }
-            for llm in llms
-        ],
-        key=("benchmark_id", "name"),
-        update=("title", "note"),
-    )
+    added = [asdict(llm) | {"benchmark_id": benchmark.id, "position": positions[llm.name]} for llm in llms]
+    upsert(session, LLM, added, key=("benchmark_id", "name"), update=("title", "note"))
     _rows.touch(session, benchmark)
 
 
@@ -50,16 +37,13 @@ def upsert_categories(session: Session, benchmark: BenchmarkRef, categories: Seq
         select(Category.name, Category.position).where(Category.benchmark_id == benchmark.id)
     )
     positions = _positions(dict(stored.all()), (tree.name for tree in categories))
-    upsert(
-        session,
-        Category,
-        [
-            {"benchmark_id": benchmark.id, "name": tree.name, "position": positions[tree.name]}
-            for tree in categories
-        ],
-        key=("benchmark_id", "name"),
-    )
-    ids = _category_ids(session, benchmark)
+    rows = [
+        {"benchmark_id": benchmark.id, "name": tree.name, "position": positions[tree.name]}
+        for tree in categories
+    ]
+    upsert(session, Category, rows, key=("benchmark_id", "name"))
+    found = session.execute(select(Category.name, Category.id).where(Category.benchmark_id == benchmark.id))
+    ids = dict(found.all())
     for tree in categories:
         _upsert_topics(session, ids[tree.name], tree.topics)
     _rows.touch(session, benchmark)
@@ -150,11 +134,7 @@ def query_texts(
 
 
 def fill_query_texts(session: Session, benchmark: BenchmarkRef, texts: Iterable[str]) -> int:
-    """Give every stored query without text the one among `texts` that has its SHA-256.
-
-    Returns:
-        how many queries were given a text.
-    """
+    """Give every query without text the one among `texts` that has its SHA-256; return how many got one."""
     rows = session.execute(
         select(Query.id, Query.text_sha256).where(Query.benchmark_id == benchmark.id, Query.text.is_(None))
     )
@@ -271,11 +251,6 @@ def _upsert_topics(session: Session, category: int, names: Sequence[str]) -> Non
     positions = _positions(dict(stored.all()), names)
     rows = [{"category_id": category, "name": name, "position": positions[name]} for name in names]
     upsert(session, Topic, rows, key=("category_id", "name"))
-
-
-def _category_ids(session: Session, benchmark: BenchmarkRef) -> dict[str, int]:
-    rows = session.execute(select(Category.name, Category.id).where(Category.benchmark_id == benchmark.id))
-    return dict(rows.all())
 
 
 def _topic_ids(session: Session, benchmark: BenchmarkRef) -> dict[tuple[str, str], int]:
