@@ -42,10 +42,7 @@ def create_database_engine(url: str | None = None) -> Engine:
     """Return an engine for the URL (default: `database_url()`) without connecting.
 
     `postgres://` and `postgresql://` both mean PostgreSQL through psycopg 3. The folder of a SQLite file is
-    made.
-
-    Raises:
-        DatabaseError: the URL is malformed or of another kind, or the folder cannot be made.
+    made. Raises DatabaseError: the URL is malformed or of another kind, or the folder cannot be made.
     """
     parsed = _parse(url or database_url())
     if parsed.get_backend_name() == "sqlite":
@@ -140,11 +137,8 @@ def exclusive(engine: Engine, wait: float = WAIT_SECONDS) -> Iterator[None]:
 
     SQLite: a lock file beside the database. PostgreSQL: an advisory lock on a connection of its own. Other
     sessions read and write on unhindered; only a second `exclusive` waits, for so many seconds at most. It is
-    not re-entrant.
-
-    Raises:
-        DatabaseError: another process held the lock all that time, the server cannot be reached, or the
-            folder of the database is not writable.
+    not re-entrant. Raises DatabaseError: another process held the lock all that time, the server cannot be
+    reached, or the folder of the database is not writable.
     """
     busy = DatabaseError(
         f"Another process has been setting up {place(engine.url)} for {wait:g} seconds; "
@@ -164,11 +158,8 @@ def job_locks(engine: Engine, jobs: Iterable[str]) -> Iterator[None]:
 
     SQLite: lock files beside the database. PostgreSQL: advisory locks on one connection of their own. Whoever
     holds them may still take `exclusive`. They are not re-entrant. A job is the end of the sentence “Another
-    process is …”; equal jobs exclude each other.
-
-    Raises:
-        DatabaseError: another process does one of them now, and none is held then; the server cannot be
-            reached, or the folder of the database is not writable.
+    process is …”; equal jobs exclude each other. Raises DatabaseError: another process does one of them now,
+    and none is held then; the server cannot be reached, or the folder of the database is not writable.
     """
     # Eight bytes: as many as the number of an advisory lock has.
     digests = {job: hashlib.sha256(job.encode()).digest()[:8] for job in sorted(set(jobs))}

@@ -54,9 +54,6 @@ def save_bundle(
     """Write a benchmark to a bundle file, whole or not at all.
 
     Args:
-        database: the open database.
-        slug: the benchmark.
-        target: the file; one that is there is replaced.
         with_texts: with its texts or without; None as the licence says.
         crms: only scores by these judges; None for all that are stored.
         about: a file with title, licence and the like; see `precompute.bundles`.
@@ -109,8 +106,6 @@ def load_bundle(
     Where the same benchmark is stored already, only the file's scores are added to it.
 
     Args:
-        database: the open database.
-        path: the file.
         slug: under which it is stored; default the file's own.
         fitted: the representation of responses; default the bundled one.
 
@@ -249,11 +244,7 @@ _RESTRICTED = re.compile(r"non-?commercial|no-?deriv|[ -](nc|nd)\b|research only
 
 
 def redistributable_as(licence: str) -> str | None:
-    """The name of the licence under which anybody may pass the texts on; None where it is not known to.
-
-    Args:
-        licence: what the benchmark says of it, beginning with the licence's name.
-    """
+    """Return the licence that ``licence`` begins with if anybody may pass texts on under it, else None."""
     if _RESTRICTED.search(licence):
         return None
     stated = licence.strip().removeprefix("The ").removeprefix("the ")

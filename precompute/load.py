@@ -106,12 +106,7 @@ def import_benchmark(
     where they are given explicitly.
 
     Args:
-        database: the open database.
-        imported: the benchmark.
-        title: a new title.
-        baseline: a new baseline.
         fitted: the representation of responses; default the bundled one.
-        embed: the embeddings of queries.
 
     Raises:
         PrecomputeError: the benchmark's slug is none; the baseline is neither imported nor stored.
@@ -151,11 +146,7 @@ def import_benchmark(
 
 
 def _baseline(imported: ImportedBenchmark, stored: BenchmarkRecord | None, asked: str | None) -> str:
-    """Return the baseline asked for, else the stored one, else the importer's.
-
-    Raises:
-        PrecomputeError: there is no such LLM.
-    """
+    """Return the baseline asked for, else the stored one, else the importer's."""
     if asked is None:
         return (stored.baseline if stored is not None else None) or imported.baseline
     known = [llm.name for llm in (*imported.llms, *(stored.llms if stored is not None else ()))]

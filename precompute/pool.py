@@ -52,13 +52,10 @@ def gather(
     All are added in one transaction, or none.
 
     Args:
-        database: the open database.
-        slug: the pool.
         files: CSV, JSON, JSON Lines or Parquet files.
         benchmarks: slugs of benchmarks that are stored with texts.
         preferences: slugs of preference data, of which the users' first turns are taken.
         column: the column of the files with the queries; default the first usual one that they have.
-        title: a new title.
 
     Raises:
         PrecomputeError: the slug is none; a file cannot be read; no file, benchmark or preference data is

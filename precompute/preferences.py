@@ -73,10 +73,6 @@ def import_preferences(
     Two processes cannot import the same set at once: the second is told so.
 
     Args:
-        database: to write to.
-        files: the Parquet files.
-        slug: of the set.
-        chosen: the filter.
         title: of a new set; default its slug.
         replace: whether a stored set of the same slug that is of other files or another filter is deleted.
         batch: how many preferences are stored at a time.

@@ -90,14 +90,11 @@ def sample_benchmark(
     that equals a version of the family is that version.
 
     Args:
-        database: the open database.
         pool: the pool, whose topics have been found and perhaps curated.
         family: what the versions of the benchmark share: version 1 has the slug “family-v1”.
         settings: how many queries a topic gives, and which are left out.
         safety: words that keep a query out.
-        title: the benchmark's title; default the pool's.
         licence: of the queries.
-        attribution: where they come from.
 
     Raises:
         PrecomputeError: the family is no slug; a topic is named that is not there; no query is left; the
@@ -294,16 +291,7 @@ Topic = TypeVar("Topic", bound=Hashable)
 
 
 def draw(members: Mapping[Topic, Sequence[str]], count: int, seed: int) -> dict[Topic, tuple[str, ...]]:
-    """So many queries of each topic, or all of a topic that has no more.
-
-    Every query has a priority, the SHA-256 of seed and query, and the first of each topic are taken. So a
-    query that is added or dropped changes nothing but its own topic's draw, and there at most one query.
-
-    Args:
-        members: Ids of the queries of each topic.
-        count: How many at most.
-        seed: Another one draws others.
-    """
+    """So many queries of each topic, or all of a topic that has no more; another seed draws others."""
     return {topic: tuple(by_priority(queries, seed)[:count]) for topic, queries in members.items()}
 
 

@@ -145,8 +145,7 @@ class PromptedClassifier:
     def log_odds(self, questions: Sequence[Question]) -> Floats:
         """Log-odds that A is preferred ``[N]``.
 
-        Raises:
-            CriterionError: The criteria of a question do not fit into the model's window.
+        Raises CriterionError: The criteria of a question do not fit into the model's window.
         """
         cleaned = [without_marks(question, self._marks) for question in questions]
         window = min(self.engine.window, self.max_length or self.engine.window)
@@ -279,6 +278,16 @@ def checked_labels(found: int, expected: int | None, model: str) -> int:
             f"{'are' if expected > 1 else 'is'} expected here: name a model that {kind}."
         )
     return found
+
+
+def finite(margins: Floats, model: str) -> Floats:
+    """Return the margins as they are, or raise an UnavailableError that some are no numbers."""
+    if not np.isfinite(margins).all():
+        raise UnavailableError(
+            f"The checkpoint {model} answers with values that are no numbers: "
+            'train it again, or write dtype = "float32".'
+        )
+    return margins
 
 
 def _located(model: str, name: str, revision: str | None) -> Path | None:

@@ -265,8 +265,7 @@ Reader = Callable[[Mapping[str, Any]], LabelledPair]
 def read_pairs(path: Path) -> list[LabelledPair]:
     """Read lines {"id", "query", "response_a", "response_b", "criteria"}.
 
-    Raises:
-        CRMError: Naming row and reason.
+    Raises CRMError: Naming row and reason.
     """
     return [_checked(path, number, row, _from_score_line) for number, row in read_json_lines(path)]
 

@@ -330,8 +330,6 @@ def reasons(
         direction: The criterion's direction in feature space ``[D]``.
         style_a: Raw style counts of A ``[S]``.
         style_b: Raw style counts of B ``[S]``.
-        features: The representation that φ was made with.
-        most: How many reasons at most.
     """
     contributions = difference * direction
     found = [

@@ -59,12 +59,9 @@ _SHORT = 3
 def relevance_features(
     responses: Sequence[str], queries: Sequence[str], embedding: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the relevance of N responses to their queries ``[N, len(RELEVANCE)]``; 0 where a query is blank.
+    """Return the relevance of N responses to their queries ``[N, len(RELEVANCE)]``; 0 for a blank query.
 
-    Args:
-        responses: Texts.
-        queries: The query of each.
-        embedding: Unit sentence embeddings of the responses ``[N, 384]``.
+    The embeddings are unit sentence embeddings of the responses ``[N, 384]``.
     """
     asked = _embedded(tuple(dict.fromkeys(queries)))
     values = np.zeros((len(responses), len(RELEVANCE)), dtype=np.float32)
@@ -97,14 +94,7 @@ above that its threads wait for each other, on busy cores for far longer than th
 
 
 def project(features: NDArray[np.int8], direction: Floats) -> Floats:
-    """Product of stored features ``[..., D]`` and a direction ``[D]`` or H of them ``[D, H]``, in float32.
-
-    The bytes are widened block by block, so that no more than a block of them is ever in memory as
-    floating-point numbers.
-
-    Returns:
-        ``[...]`` for one direction, ``[..., H]`` for several.
-    """
+    """Return features ``[..., D]`` times one direction ``[D]``, or H of them ``[D, H]``, in float32."""
     rows = features.reshape(-1, features.shape[-1])
     several = direction.shape[1:]
     height = max(1, _BLOCK_CELLS // (rows.shape[1] * max(1, *several, 1)))
@@ -218,9 +208,7 @@ class Representation:
         """Return the arrays stored for N responses; a missing one (None) has digest ``MISSING``.
 
         Args:
-            texts: Responses.
             queries: What each of them answers; blank where that is unknown.
-            progress: Told how many of the responses are done.
 
         Returns:
             ``features`` int8 ``[N, D]``, ``style`` float16 ``[N, S]`` raw counts, ``digest`` uint64 ``[N]``.

@@ -92,7 +92,6 @@ def _feature(table: Mapping[str, Any]) -> StyleFeature:
 
 
 def _matches(pattern: str, flags: int = re.IGNORECASE) -> Count:
-    """Count the matches of a pattern."""
     compiled = re.compile(pattern, flags)
     return lambda text: float(sum(1 for _ in compiled.finditer(text)))
 
@@ -103,11 +102,7 @@ def _line_matches(pattern: str) -> Count:
 
 
 def _expressions(alternatives: str) -> Count:
-    """Count whole expressions, listed with ``|``; a trailing ``*`` stands for any ending.
-
-    The pattern branches on the first letter and reads a text in lower case: four times as quick as
-    trying one expression after the other.
-    """
+    """Count expressions listed with ``|``, a final ``*`` for any ending; by first letter, four times as quick."""
     by_letter: dict[str, list[str]] = {}
     for alternative in alternatives.split("|"):
         expression = alternative.strip()
@@ -135,13 +130,11 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def _mean_word_length(text: str) -> float:
-    """Return characters per word."""
     found = words(text)
     return sum(map(len, found)) / len(found) if found else 0.0
 
 
 def _mean_sentence_length(text: str) -> float:
-    """Return words per sentence."""
     return len(words(text)) / max(1, len(_SENTENCE_END.findall(text)))
 
 
@@ -189,7 +182,6 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _share_of_list_lines(text: str) -> float:
-    """Return the percentage of lines that are list items."""
     given = _written_lines(text)
     return 100.0 * sum(1 for line in given if _LIST_ITEM.match(line)) / max(_WHOLE_LINES, len(given))
 
@@ -237,7 +229,6 @@ def _repetition(text: str) -> float:
 
 
 def _sentence_variation(text: str) -> float:
-    """Return the standard deviation of the lengths of sentences in words."""
     lengths = [len(words(part)) for part in re.split(r"[.!?…]+\s|\n", text) if words(part)]
     if len(lengths) < 2:  # noqa: PLR2004
         return 0.0

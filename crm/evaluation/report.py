@@ -157,8 +157,7 @@ def write_report(path: Path, report: JudgeReport) -> None:
 def bundled_reports(folder: Path = BUNDLED_REPORTS) -> tuple[JudgeReport, ...]:
     """Return the reports that are shipped, best average on new topics first.
 
-    Raises:
-        CRMError: One of them cannot be read.
+    Raises CRMError: One of them cannot be read.
     """
     reports = [read_report(path) for path in sorted(folder.glob("*.json"))]
     return tuple(sorted(reports, key=lambda report: -(report.average("topic") or 0.0)))

@@ -91,13 +91,10 @@ def evaluate_judge(
     new topics. Speed and cost are those of “T+”, where no pair occurs twice.
 
     Args:
-        crm: The judge.
-        data: The sets.
         held_out_judge: Answers what is about held-out criteria in the judge's place: trained without them.
         limit: Draw at most so many questions from every set and kind of single criterion.
         seed: Of that draw.
         price_per_hour: Price of the machine, where the judge does not report its own cost.
-        progress: Told after every group of questions.
 
     Raises:
         CRMError: The judge cannot answer.
@@ -165,10 +162,7 @@ def _timed_answers(
 def _answers(
     crm: CRM, asked: Mapping[str, Sequence[LabelledPair]], count: Callable[[int], None]
 ) -> dict[str, Numbers]:
-    """Return probabilities that A is preferred, by set; questions on one pair are asked together.
-
-    A judge that encodes responses meets each of them once that way.
-    """
+    """Return probabilities that A is preferred, by set; each response is encoded once, with its pair."""
     prob = {name: np.full(len(items), np.nan) for name, items in asked.items()}
     rank: dict[object, int] = {}
     for items in asked.values():

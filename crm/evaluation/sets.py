@@ -100,9 +100,7 @@ def build_sets(
     Args:
         pairs: All annotated pairs, both directions of each, both splits.
         general: The judge whose verdict without criteria decides between “+” and “−”.
-        clusters: Which criteria are held out.
         seed: Of the noises and of the order of responses.
-        progress: Told how many pairs are judged without criteria.
 
     Raises:
         CRMError: No pair is in the split ``dev``.
@@ -163,10 +161,7 @@ def _five_sets(
 
 
 class _Orders:
-    """Which side the general judge favours, and which response is shown first.
-
-    Half of the pairs of either split, by chance, have the favoured side first.
-    """
+    """Which side the general judge favours, and, by chance for half of a split's pairs, is shown first."""
 
     def __init__(self, pairs: Sequence[Directions], favoured: Mapping[int, float], seed: int) -> None:
         self._favoured = favoured
@@ -189,7 +184,6 @@ class _Orders:
 
 
 def _cluster_numbers(pairs: Sequence[Directions], clusters: CriterionClusters) -> dict[str, int]:
-    """Cluster of every criterion that occurs, by its text."""
     occurring: Iterable[Criterion] = (
         one for item in chain.from_iterable(pairs) for one in (*item.criteria, *item.extra)
     )

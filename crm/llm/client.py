@@ -132,11 +132,7 @@ class LLMClient:
         self._secret: str | None = None
 
     def connect(self) -> httpx2.Client:
-        """Make the client ready to ask.
-
-        Raises:
-            ConfigError: The API key is not there.
-        """
+        """Make the client ready to ask. Raises ConfigError: The API key is not there."""
         with self._lock:
             if self._client is None:
                 self._client = httpx2.Client(**self._options())
@@ -145,24 +141,21 @@ class LLMClient:
     def connect_async(self) -> httpx2.AsyncClient:
         """Make a client for the coroutines of one event loop, which they close.
 
-        Raises:
-            ConfigError: The API key is not there.
+        Raises ConfigError: The API key is not there.
         """
         return httpx2.AsyncClient(**self._options())
 
     def get(self, path: str) -> Any:
         """Return what the server answers, tried twice: whether it is there at all should be known soon.
 
-        Raises:
-            UnavailableError: It is down, slow, refuses, or answers nonsense.
+        Raises UnavailableError: It is down, slow, refuses, or answers nonsense.
         """
         return self._patiently(min(self.endpoint.retries, 1), "GET", path, None)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Return what the server answers to a JSON body, asked again where it failed for the moment.
 
-        Raises:
-            UnavailableError: It is down, slow, refuses, or answers nonsense; as ``RequestError``.
+        Raises UnavailableError: It is down, slow, refuses, or answers nonsense; as ``RequestError``.
         """
         return self._patiently(self.endpoint.retries, "POST", path, body)
 

@@ -171,7 +171,6 @@ class InteractiveLLM:
         """Return the LLM of this name in ``llms.toml``.
 
         Args:
-            name: Of its table.
             variable: The environment variable that names it, for messages.
             patience: Seconds that one request may take at most, whatever the table says; it is not sent again
                 then. By default the table decides.
@@ -252,8 +251,7 @@ class EndpointChatModel:
     def __init__(self, name: str, settings: EndpointLLMSettings, rate_limit: RateLimit) -> None:
         """Describe an LLM; ``rate_limit`` is shared by all of one address.
 
-        Raises:
-            ConfigError: The API key is not there.
+        Raises ConfigError: The API key is not there.
         """
         self._settings = settings
         self._rate_limit = rate_limit

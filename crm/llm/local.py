@@ -48,8 +48,7 @@ class TransformersChatModel:
     async def ask(self, prompts: Sequence[Prompt], on_outcome: Callable[[Outcome], None]) -> None:
         """Ask for a response to every prompt; each outcome is passed on after its batch.
 
-        Raises:
-            UnavailableError: The model cannot be loaded, or is no chat model.
+        Raises UnavailableError: The model cannot be loaded, or is no chat model.
         """
         loaded = await asyncio.to_thread(self._load) if self._kept is None else self._kept
         self._kept = loaded if self._keep else None
@@ -167,7 +166,6 @@ def _outcome(
 
 
 def _ends(loaded: CausalModel) -> frozenset[int]:
-    """Return the tokens that end an answer."""
     configured = getattr(loaded.model.generation_config, "eos_token_id", None)
     listed = configured if isinstance(configured, list) else [configured]
     return frozenset(token for token in (*listed, loaded.tokenizer.eos_token_id) if token is not None)

@@ -135,19 +135,14 @@ class FittedTemplate:
     def pair(self, question: Question) -> str:
         """Return the prompt that shows both responses.
 
-        Raises:
-            CriterionError: The criteria alone do not fit.
+        Raises CriterionError: The criteria alone do not fit.
         """
         pair = question.pair
         responses = (pair.response_a, pair.response_b)
         return self._fitted(_Filled.of(self.template, question.criteria, pair.query, responses))
 
     def single(self, criteria: CriteriaSet, query: str, response: str) -> str:
-        """Return the prompt that shows one response.
-
-        Raises:
-            CriterionError: The criteria alone do not fit.
-        """
+        """Return the prompt that shows one response. Raises CriterionError: The criteria alone do not fit."""
         return self._fitted(_Filled.of(self.template, criteria, query, (response,)))
 
     def _fitted(self, filled: _Filled) -> str:
@@ -172,7 +167,6 @@ class FittedTemplate:
         )
 
     def _room(self, filled: _Filled) -> int:
-        """Tokens left for query and responses."""
         return -self._excess(filled.text("", [""] * len(filled.responses)))
 
     def _excess(self, prompt: str) -> int:

@@ -39,10 +39,7 @@ def parse_json(
     """Return the JSON object in a reply, validated; words around it, such as a code fence, are ignored.
 
     Args:
-        reply: What the LLM wrote.
-        content: What is expected.
         explain: Says what the first error means, in a sentence about “it”, the reply.
-        context: Of the validation.
         half_characters: Whether texts may hold halves of surrogate pairs, for content that cleans them.
 
     Raises:

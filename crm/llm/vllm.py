@@ -79,8 +79,7 @@ class VLLMChatModel:
     async def ask(self, prompts: Sequence[Prompt], on_outcome: Callable[[Outcome], None]) -> None:
         """Ask for a response to every prompt; each outcome is passed on after its batch.
 
-        Raises:
-            UnavailableError: vLLM is not installed here or cannot run the model, or it is no chat model.
+        Raises UnavailableError: vLLM is not installed here or cannot run the model, or it is no chat model.
         """
         # vLLM starts processes and sets signals up, which only the main thread may do.
         llm = self._kept or load_vllm(

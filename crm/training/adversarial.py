@@ -105,7 +105,6 @@ class Attack:
         """Return the gaming response; the same arguments give the same text, in every process.
 
         Args:
-            query: The query to be answered.
             criteria: The criteria's texts, those to avoid as “Avoid: …”; none for ∅.
             pool: Ordinary responses to other queries; only ``Kind.OTHER_ANSWER`` needs them.
             seed: Of what is drawn.
@@ -207,7 +206,6 @@ def _other_answer(scene: Scene, draw: random.Random) -> str:
 
 
 def _mosaic(scene: Scene, draw: random.Random) -> str:
-    """Sentences of several answers to other queries."""
     answers = [_SENTENCE_END.split(draw.choice(_pool(scene)).strip()) for _ in range(draw.randint(4, 8))]
     return " ".join(draw.choice(sentences) for sentences in answers)
 
@@ -221,7 +219,6 @@ def _pool(scene: Scene) -> Sequence[str]:
 
 
 def _attacks(texts: Mapping[str, Any]) -> tuple[Attack, ...]:
-    """Return all attacks of one split, from its texts."""
     return (
         Attack("empty", Kind.EMPTY, _one_of([""])),
         Attack("almost nothing", Kind.EMPTY, _one_of(texts["nothing"])),
@@ -348,9 +345,7 @@ def gaming_answers(pairs: Sequence[Directions], count: int, seed: int) -> list[Q
     """Attacks on the queries of real pairs, every kind equally often, under criteria that someone had.
 
     Args:
-        pairs: Annotated pairs, both directions of each.
         count: How many attacks; about half as many answers to other queries join them.
-        seed: Of every random choice.
     """
     draw = random.Random(seed)
     answered = [directions for directions in pairs if directions[0].pair.query.strip()]
@@ -378,9 +373,7 @@ def ordinary_answers(pairs: Sequence[Directions], count: int, seed: int) -> list
     """Return all real answers of the pairs; excerpts of them, lists made of them, and unusual answers join.
 
     Args:
-        pairs: Annotated pairs, both directions of each.
         count: Excerpts and lists together.
-        seed: Of every random choice.
     """
     draw = random.Random(seed)
     answers = _answers(pairs)
@@ -402,7 +395,6 @@ def _whole(text: str, _draw: random.Random) -> str:
 
 
 def _answers(pairs: Sequence[Directions]) -> list[QueryResponse]:
-    """Return the distinct answers to queries that are not blank."""
     every = dict.fromkeys(answer for item, _ in pairs for answer in query_responses(item.pair))
     return [answer for answer in every if answer[1].strip()]
 

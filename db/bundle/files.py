@@ -145,8 +145,7 @@ _AnyEntry = TypeVar("_AnyEntry", bound=_Entry)
 def read_bundle(path: Path) -> Bundle:
     """Read a whole bundle; members of unknown names are left alone.
 
-    Raises:
-        BundleError: the file is missing, no zip or malformed; the message names the file and the member.
+    Raises BundleError: the file is missing, no zip or malformed; the message names the file and the member.
     """
     with _opened(path) as archive:
         manifest = _read_manifest(archive)
@@ -175,8 +174,7 @@ def read_bundle(path: Path) -> Bundle:
 def bundle_slug(path: Path) -> str:
     """Return the slug of the bundle's benchmark, reading the head of its manifest only.
 
-    Raises:
-        BundleError: the file is missing, no zip, or the head of its manifest is malformed.
+    Raises BundleError: the file is missing, no zip, or the head of its manifest is malformed.
     """
     with _opened(path) as archive:
         return _read_head(archive).slug
@@ -314,7 +312,6 @@ def _entry(data: bytes, member: str, kind: type[_AnyEntry], place: str = "") -> 
 
 
 def _problem(error: ValidationError, member: str, place: str) -> str:
-    """Return one sentence about the first thing that is wrong with an entry."""
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return f"{member} is not valid JSON{place}: {first['ctx']['error']}."
@@ -335,8 +332,7 @@ def _nested(above: Sequence[str | int]) -> str:
 def write_bundle(path: Path, bundle: Bundle) -> None:
     """Write the bundle file whole or not at all; equal bundles give equal bytes.
 
-    Raises:
-        BundleError: the bundle is inconsistent; nothing is written.
+    Raises BundleError: the bundle is inconsistent; nothing is written.
     """
     check_bundle(bundle)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -110,10 +110,8 @@ def upsert_benchmark(session: Session, info: BenchmarkInfo) -> BenchmarkRef:
 def set_baseline(session: Session, benchmark: BenchmarkRef, llm: str | None) -> None:
     """Make the LLM the baseline, or leave the benchmark without one (None).
 
-    Another baseline than before makes the stored scores of the benchmark void.
-
-    Raises:
-        NotFoundError: the benchmark has no such LLM.
+    Another baseline than before makes the stored scores of the benchmark void. Raises NotFoundError: the
+    benchmark has no such LLM.
     """
     chosen = None if llm is None else _rows.llm_id(session, benchmark, llm)
     stored = session.scalar(select(Benchmark.baseline_llm_id).where(Benchmark.id == benchmark.id))

@@ -141,10 +141,7 @@ def _put_scores(session: Session, benchmark: BenchmarkRef, bundle: Bundle) -> No
 
 
 def _is_stored(session: Session, benchmark: BenchmarkRef, bundle: Bundle) -> bool:
-    """Return whether the stored benchmark is the bundle's, whatever it is called and is scored by.
-
-    Texts that are stored beside a bundle without them make no difference.
-    """
+    """Return whether the stored benchmark is the bundle's, but for title, scores and texts it lacks."""
     with_texts = any(query.text is not None for query in bundle.queries) or bool(bundle.responses)
     stored = export_bundle(session, benchmark, with_texts, crms=())
     return all(
@@ -171,10 +168,7 @@ def _scores(
 
 @dataclass(frozen=True, slots=True)
 class _StoredTexts:
-    """The texts of a benchmark that is about to be replaced.
-
-    `queries` maps SHA-256 to text; `responses` maps (LLM name, external id, SHA-256 of the query) to text.
-    """
+    """Texts of a benchmark to be replaced: by SHA-256; by LLM, external id and SHA-256 of the query."""
 
     queries: dict[str, str]
     responses: dict[tuple[str, str, str], str]

@@ -29,8 +29,7 @@ def upsert_llms(session: Session, benchmark: BenchmarkRef, llms: Sequence[LLMRec
 def upsert_categories(session: Session, benchmark: BenchmarkRef, categories: Sequence[CategoryTree]) -> None:
     """Add categories and topics after the stored ones, in the order given.
 
-    Raises:
-        DatabaseError: its queries and topics are frozen.
+    Raises DatabaseError: its queries and topics are frozen.
     """
     check_not_frozen(session, benchmark)
     stored = session.execute(
@@ -55,10 +54,8 @@ def upsert_queries(session: Session, benchmark: BenchmarkRef, queries: Sequence[
     Queries are told apart by external id. Categories and topics not stored yet are added in order of
     appearance. A query given without text keeps the text that is stored for the same SHA-256. New or changed
     queries make the stored scores of the benchmark void, and its representations must be computed again;
-    queries that move to another topic make its win rates void.
-
-    Raises:
-        DatabaseError: its queries and topics are frozen.
+    queries that move to another topic make its win rates void. Raises DatabaseError: its queries and topics
+    are frozen.
     """
     upsert_categories(session, benchmark, _trees(queries))
     topics = _topic_ids(session, benchmark)
@@ -91,8 +88,7 @@ def upsert_queries(session: Session, benchmark: BenchmarkRef, queries: Sequence[
 def delete_unused_topics(session: Session, benchmark: BenchmarkRef) -> None:
     """Delete the topics without queries, then the categories without topics; for use after clustering.
 
-    Raises:
-        DatabaseError: its queries and topics are frozen.
+    Raises DatabaseError: its queries and topics are frozen.
     """
     check_not_frozen(session, benchmark)
     categories = select(Category.id).where(Category.benchmark_id == benchmark.id)
@@ -112,10 +108,8 @@ def query_texts(
 ) -> list[str | None]:
     """Return the texts of the named queries in their order, None for a text that is not stored.
 
-    If no queries are named, it is all of them in position order.
-
-    Raises:
-        NotFoundError: one of the queries is unknown.
+    If no queries are named, it is all of them in position order. Raises NotFoundError: one of the queries is
+    unknown.
     """
     chosen = (
         list(_rows.query_ids(session, benchmark).values())
@@ -149,8 +143,7 @@ def fill_query_texts(session: Session, benchmark: BenchmarkRef, texts: Iterable[
 def response_texts(session: Session, benchmark: BenchmarkRef, llm: str) -> list[str | None]:
     """Return the LLM's responses in the position order of all queries, None where there is none.
 
-    Raises:
-        NotFoundError: the benchmark has no such LLM.
+    Raises NotFoundError: the benchmark has no such LLM.
     """
     chosen = _rows.llm_id(session, benchmark, llm)
     return list(
@@ -184,8 +177,7 @@ def response_pair(
 ) -> tuple[str | None, str | None]:
     """Return the responses of two LLMs to one query, None where there is none.
 
-    Raises:
-        NotFoundError: the benchmark lacks one of the LLMs, or the query.
+    Raises NotFoundError: the benchmark lacks one of the LLMs, or the query.
     """
     pair = [_rows.llm_id(session, benchmark, llm) for llm in (llm_a, llm_b)]
     [query] = _rows.chosen_query_ids(session, benchmark, [external_id])
@@ -200,10 +192,8 @@ def set_responses(session: Session, benchmark: BenchmarkRef, llm: str, texts: Ma
     """Store the LLM's responses by external id of the query; its other responses stay.
 
     Texts that differ from stored ones make the stored scores of the benchmark void; texts where there were
-    none do not, so that importing the texts of a bundled benchmark costs no score.
-
-    Raises:
-        NotFoundError: the benchmark has no such LLM, or lacks one of the queries.
+    none do not, so that importing the texts of a bundled benchmark costs no score. Raises NotFoundError: the
+    benchmark has no such LLM, or lacks one of the queries.
     """
     chosen = _rows.llm_id(session, benchmark, llm)
     queries = _rows.chosen_query_ids(session, benchmark, list(texts))

@@ -77,9 +77,6 @@ def collect_responses(
     again by the next run; an LLM that cannot be asked any more does not keep the others.
 
     Args:
-        database: the open database.
-        slug: the benchmark.
-        llms: the LLMs.
         topics: only queries of these categories or topics; none for all.
         limit: only the first so many of these queries.
         again: replace the responses that were collected with other settings.
@@ -204,7 +201,6 @@ def _is_missing(state: AnswerState, digest: str) -> bool:
 
 
 def _is_of_others(state: AnswerState, digest: str) -> bool:
-    """Return whether the stored answer was collected with other settings."""
     return state.status not in (None, AnswerStatus.FAILED) and state.settings_digest != digest
 
 

@@ -22,8 +22,7 @@ _VLLM_AT_ONCE = 256
 def distributed_models(engine: Engine, llms: Iterable[ConfiguredLLM]) -> Mapping[str, ChatModel]:
     """Return what answers for each LLM, by name, with the engine's workers.
 
-    Raises:
-        ConfigError: An API key is not there; where workers are other processes, they say so themselves.
+    Raises ConfigError: An API key is not there; where workers are other processes, they say so themselves.
     """
     chosen = tuple(llms)
     if engine.in_process:
@@ -71,12 +70,9 @@ class DistributedLLM:
         """Spread an LLM over an engine.
 
         Args:
-            engine: The engine.
             llm: The LLM, with the limits of one worker.
             turn: Held while it is asked: LLMs of one address are asked one after another.
-            n_workers: Largest number of workers.
             at_once: Prompts that a worker gets at a time; they are stored when the last of them is answered.
-            waits: Whether workers mostly wait.
         """
         self._engine = engine
         self._llm = llm

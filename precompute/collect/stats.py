@@ -165,10 +165,6 @@ def failures_in_words(tallies: Iterable[LLMStats], work: TaskWords = RESPONSES) 
 def check_complete(tallies: Mapping[str, LLMStats], work: TaskWords = RESPONSES) -> None:
     """Make sure that everything asked for is there.
 
-    Args:
-        tallies: By LLM.
-        work: What was asked for.
-
     Raises:
         PrecomputeError: Saying what is not, and why.
     """

@@ -82,8 +82,7 @@ class ResponseWriter:
     def store(self, ready: Records) -> None:
         """Write what ``take`` gave, each LLM's share whole or not at all.
 
-        Raises:
-            DatabaseError: The benchmark is gone.
+        Raises DatabaseError: The benchmark is gone.
         """
         for llm, records in ready.items():
             if llm in self.entered:

@@ -30,7 +30,6 @@ EVERY_LANGUAGE = "any"
 
 
 def _folder_command(read: FolderImporter) -> Callable[..., None]:
-    """Return the command of an importer of folders."""
 
     def command(
         folder: Folder,
@@ -124,7 +123,6 @@ def _import_folder(
     baseline: str | None,
     title: str | None,
 ) -> None:
-    """Import from a folder of one file an LLM."""
     check_slug(benchmark)
     chosen = None if llms is None else [name.strip() for name in llms.split(",") if name.strip()]
     with open_database() as database, database.session() as session:

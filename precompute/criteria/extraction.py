@@ -59,10 +59,6 @@ def extract_criteria(
     by the next run.
 
     Args:
-        database: the open database.
-        slug: the set of preferences.
-        llm: the LLM.
-        limit: only the first so many pairs.
         again: replace what was extracted by another LLM, with other settings or another prompt.
         on_progress: called with what came in, after every list.
 
@@ -131,10 +127,6 @@ def extraction_plan(
     """Return what the LLM is to be asked about the first ``limit`` preferences that are no tie.
 
     Args:
-        session: Of the database.
-        slug: Of the set of preferences.
-        llm: Who is asked.
-        limit: None for all.
         again: Also ask what other settings, or an older prompt, have answered.
 
     Raises:
@@ -169,7 +161,6 @@ def _is_missing(state: AnswerState | None, digest: str) -> bool:
 
 
 def _is_of_others(state: AnswerState | None, digest: str) -> bool:
-    """Return whether there are criteria that other settings gave."""
     return state is not None and state.status != AnswerStatus.FAILED and state.settings_digest != digest
 
 
@@ -242,8 +233,7 @@ class CriteriaWriter:
     def store(self, ready: Records) -> None:
         """Write what ``take`` gave, whole or not at all.
 
-        Raises:
-            DatabaseError: The set or a preference is gone.
+        Raises DatabaseError: The set or a preference is gone.
         """
         if ready:
             with self.database.session() as session:

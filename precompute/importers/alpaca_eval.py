@@ -29,12 +29,10 @@ def read_alpaca_eval(
 
     Args:
         folder: holds one folder an LLM.
-        slug: of the benchmark.
         llms: names of the LLMs to read beside the baseline; default all.
         baseline: default that of upstream, gpt4_1106_preview.
         stored_baseline: the baseline of the benchmark that is imported onto; if that is not in the folder,
             the LLMs are read without it, the first one giving the order of queries.
-        progress: called with the number of files read and of all.
 
     Raises:
         PrecomputeError: a file or folder is missing or malformed; an LLM, or the baseline, has no file there.
@@ -66,7 +64,6 @@ def _llms_in(folder: Path) -> list[str]:
 
 
 def _read_outputs(path: Path) -> dict[str, str]:
-    """Return the outputs by instruction, in the file's order."""
     rows = read_json(path)
     if not isinstance(rows, list) or not rows:
         raise file_error(path, "this is not a list of outputs.")

@@ -31,11 +31,9 @@ def read_arena_hard(
 
     Args:
         folder: holds the questions and the folder of answers.
-        slug: of the benchmark.
         llms: names of the LLMs to read beside the baseline; default all.
         baseline: default gemini-2.0-flash-001, upstream's for creative writing and that of Jia et al. 2025.
         stored_baseline: the baseline of the benchmark that is imported onto, which need not be in the folder.
-        progress: called with the number of files read and of all.
 
     Raises:
         PrecomputeError: a file or folder is missing or malformed; an LLM, or the baseline, has no file there.

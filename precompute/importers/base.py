@@ -64,13 +64,6 @@ def checked_folder(path: Path) -> Path:
 def text_of(path: Path, row: int, record: Mapping[str, Any], column: str, *, empty: bool = False) -> str:
     """Return the text in a column that must have one.
 
-    Args:
-        path: the file, for the message.
-        row: the row, for the message.
-        record: the row's values by column.
-        column: the column.
-        empty: whether the text may be empty.
-
     Raises:
         PrecomputeError: the column is missing, holds no text, or an empty one.
     """
@@ -101,8 +94,7 @@ def name_of(path: Path, row: int, record: Mapping[str, Any], column: str) -> str
 def optional_name_of(path: Path, row: int, record: Mapping[str, Any], column: str) -> str | None:
     """Return the name in a column, None where the column is absent or empty.
 
-    Raises:
-        PrecomputeError: the column holds something else than a name.
+    Raises PrecomputeError: the column holds something else than a name.
     """
     value = record.get(column)
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -170,13 +162,6 @@ def baseline_among(
 
     None if the benchmark that is imported onto has a baseline which is not in the folder.
 
-    Args:
-        folder: where the LLMs are, for the message.
-        known: the LLMs there.
-        asked: the baseline that a person named.
-        stored: the baseline of the benchmark that is imported onto.
-        default: upstream's.
-
     Raises:
         PrecomputeError: a person named an LLM that is not there; nobody named one, and the default is not
             there.
@@ -195,8 +180,7 @@ def asked_llms(
 ) -> list[str]:
     """Return the baseline, if any, then the LLMs asked for, all of them if None; each once.
 
-    Raises:
-        PrecomputeError: one of them is not known.
+    Raises PrecomputeError: one of them is not known.
     """
     chosen = known if llms is None else [_checked_llm(folder, known, llm) for llm in llms]
     return list(dict.fromkeys([*([baseline] if baseline else []), *chosen]))

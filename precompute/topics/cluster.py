@@ -67,12 +67,9 @@ def cluster_pool(
     package versions and machine give the same topics.
 
     Args:
-        database: the open database.
-        slug: the pool.
         settings: how topics are found, placed and named.
         llms: the file of LLMs, for the one that names topics; by default as in `crm.llm.settings`.
         again: replace topics that were curated, and forget the curation.
-        on_progress: called with how far it is.
 
     Raises:
         DatabaseError: another process is looking for topics in this pool.

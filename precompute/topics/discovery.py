@@ -41,9 +41,6 @@ def find_topic_map(
 
     Args:
         database: with the categories, where they are DailyBench's.
-        embedded: the queries.
-        settings: how topics are found and placed.
-        on_progress: called with how far it is.
 
     Raises:
         PrecomputeError: no group of queries means alike; the categories are DailyBench's, which is not
@@ -143,13 +140,7 @@ def _group_names(read: EmbeddedQueries, group_of: NDArray[np.intp]) -> list[str]
 def _telling(
     read: EmbeddedQueries, words: Sequence[Sequence[str]], rows: Sequence[NDArray[np.intp]]
 ) -> list[list[str]]:
-    """Return the words of each group of queries, those first that are nearest to what its queries mean.
-
-    Args:
-        read: The queries as the bundled encoder reads them.
-        words: Of each group.
-        rows: The queries of each group.
-    """
+    """Return the words of each group of queries, those first that are nearest to what its queries mean."""
     distinct = sorted({word for listed in words for word in listed})
     vectors = dict(zip(distinct, embed_texts(distinct), strict=True))
     return [
@@ -241,10 +232,7 @@ def find_tree(
     """Find the topics of Q queries and the parts of large ones; None where no group means alike.
 
     Args:
-        embedded: The queries.
         parameters: How to find topics; parts are found in the same way.
-        parts: Which topics are looked into.
-        progress: Called with how many topics are looked into.
         damp_frequent: Whether words that are frequent in all topics count less among the keywords.
     """
     found = find_topics(embedded.words, embedded.vectors, parameters, any_script=True)

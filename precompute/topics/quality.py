@@ -71,11 +71,9 @@ def stability(
     """Find topics again with further seeds, and compares; None where no seeds are asked for.
 
     Args:
-        embedded: The queries.
         parameters: With the seed that ``found`` was found with.
         found: Topmost topic of each query ``[Q]``.
         n_seeds: How many further seeds.
-        progress: Called with how many are done.
     """
     from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
 

@@ -36,7 +36,6 @@ def load_backbone(name: str, options: Options) -> Backbone:
 
     Args:
         name: ``minilm``, ``smollm2``, a folder, a GGUF file, or a model's name on the hub.
-        options: Say how many labels, and what is trained.
 
     Raises:
         CRMError: It cannot be found or read, or is not made for this training.
@@ -129,11 +128,7 @@ def _model(name: str, folder: str, gguf: str | None, options: Options) -> Any:
 
 
 def _dropout(config: Any, hidden: float) -> dict[str, float]:
-    """Return the configuration's keys for dropout, under the names that they have in it.
-
-    Attention weights are never dropped: to draw so many random numbers takes half of a training step on a
-    CPU and keeps fused kernels from being used.
-    """
+    """Return the configuration's keys for dropout; that of attention is left out, as it halves the speed on a CPU."""
     wanted = {
         "hidden_dropout_prob": hidden,
         "classifier_dropout": hidden,

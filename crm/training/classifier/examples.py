@@ -94,7 +94,6 @@ def prepare(
 
     Args:
         examples: All examples of the train split.
-        dev: Those to report on.
         options: Direction, limits, and what is held out.
         general: Says which side average preference favours; needed for one direction only.
 
@@ -135,8 +134,6 @@ def of_direction(examples: Sequence[LabelledPair], direction: Direction, general
     """Return the examples of one direction.
 
     Args:
-        examples: Examples of both.
-        direction: Which to keep.
         general: Says, without criteria, which side average preference favours.
 
     Raises:

@@ -66,12 +66,7 @@ def train(
         backbone: What ``load_backbone`` takes.
         data: What ``prepare`` made.
         out: Folder for the result; new, unless a run is resumed.
-        options: Hyperparameters.
-        name: The judge's name; by default the folder's.
-        version: The judge's version.
         template: The prompt; by default the bundled one of the loss.
-        resume: Go on with the run that was stopped in ``out``.
-        callbacks: Further callbacks of the trainer.
 
     Raises:
         CRMError: The backbone or an option does not fit, or ``out`` does not.
