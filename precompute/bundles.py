@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from db import Database
 from db.bundle import Bundle, read_bundle, write_bundle
 from db.database import exclusive
 from db.errors import BundleError
+from db.records import BenchmarkInfo
 from db.repositories.benchmarks import find_benchmark
 from db.repositories.bundles import export_bundle, import_bundle
 from db.repositories.scores import list_scores
@@ -134,9 +136,7 @@ def contents_in_words(bundle: Bundle) -> str:
     """“522 queries and 8 LLMs with texts, 41 criteria lists scored by embedded”."""
     texts = "with texts" if _has_texts(bundle) else "without texts"
     parts = [f"{len(bundle.queries):,} queries and {len(bundle.llms):,} LLMs {texts}"]
-    by_judge: dict[str, int] = {}
-    for scores in bundle.scores:
-        by_judge[scores.key.crm] = by_judge.get(scores.key.crm, 0) + 1
+    by_judge = Counter(scores.key.crm for scores in bundle.scores)
     parts += [f"{n:,} criteria lists scored by {crm}" for crm, n in by_judge.items()]
     return ", ".join(parts)
 
@@ -175,15 +175,7 @@ def _check_criteria(path: Path, bundle: Bundle) -> None:
             )
 
 
-_ABOUT_FIELDS = (
-    "title",
-    "description",
-    "version",
-    "licence",
-    "attribution",
-    "source_url",
-    "text_import_command",
-)
+_ABOUT_FIELDS = tuple(field.name for field in fields(BenchmarkInfo) if field.name != "slug")
 
 
 def described(bundle: Bundle, path: Path) -> Bundle:

@@ -64,7 +64,7 @@ def score_benchmark(
     topics: Sequence[str] = (),
     on_progress: Callable[[ScoringProgress], None] = lambda _: None,
 ) -> list[ScoreSummary]:
-    """Judge what is not judged yet under each of the criteria sets, and stores win rates.
+    """Judge what is not judged yet under each of the criteria sets, and store win rates; one summary a judge.
 
     Stored part by part, so an interrupted run continues where it was. Win rates of a criteria set are stored
     when all of its pairs are judged.
@@ -74,9 +74,6 @@ def score_benchmark(
         topics: only queries of these categories or topics; none for all. A judge that reads representations
             judges all in any case.
         on_progress: called with how far a judge is, at the start of every set and after every block.
-
-    Returns:
-        One summary a judge.
 
     Raises:
         DatabaseError: another process is scoring the benchmark with one of the judges; it changed while it

@@ -90,11 +90,7 @@ class CriterionClusters:
 
     @classmethod
     def load(cls, path: Path) -> CriterionClusters:
-        """Read clusters that ``save`` wrote.
-
-        Raises:
-            CRMError: The file is absent or damaged.
-        """
+        """Read clusters that ``save`` wrote. Raises CRMError: The file is absent or damaged."""
         from pyarrow import ArrowException, parquet  # noqa: PLC0415
 
         if not path.is_file():
@@ -217,11 +213,7 @@ class CriterionThemes:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CriterionThemes:
-        """Read themes.
-
-        Raises:
-            CRMError: They are none, or of another format.
-        """
+        """Read themes. Raises CRMError: They are none, or of another format."""
         try:
             if value["format"] != _FORMAT:
                 raise ValueError
@@ -231,11 +223,7 @@ class CriterionThemes:
             raise CRMError(f"It holds no themes of criteria: {_REMAKE_THEMES}.") from error
 
     def save(self, path: Path) -> None:
-        """Write the themes as JSON, whole or not at all.
-
-        Raises:
-            CRMError: The file cannot be written.
-        """
+        """Write the themes as JSON, whole or not at all. Raises CRMError: The file cannot be written."""
         partial = path.with_name(f"{path.name}.partial")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -248,11 +236,7 @@ class CriterionThemes:
 
     @classmethod
     def load(cls, path: Path) -> CriterionThemes:
-        """Read what ``save`` wrote.
-
-        Raises:
-            CRMError: There is none, or it cannot be read.
-        """
+        """Read what ``save`` wrote. Raises CRMError: There is none, or it cannot be read."""
         try:
             return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
         except OSError as error:

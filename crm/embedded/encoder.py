@@ -155,7 +155,7 @@ class SentenceEncoder:
 
 @contextmanager
 def _threads(count: int | None) -> Iterator[None]:
-    """Let PyTorch compute on so many threads, None its own choice: two for a short text wait for each other."""
+    """Let PyTorch compute on so many threads, None its own choice; a short text waits on more than one."""
     import torch  # noqa: PLC0415
 
     before = torch.get_num_threads()

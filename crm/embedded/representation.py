@@ -1,8 +1,4 @@
-"""Relevance features: how a response relates to the query, which no style of writing can stand in for.
-
-Products of stored features with directions, without widening all of them at once.
-
-Representations: what the embedded CRM stores of a response instead of its text.
+"""Representations: what the embedded CRM stores of a response instead of its text.
 
 A response becomes a vector φ of parts, each scaled to about unit spread and stored as one byte a feature:
 
@@ -13,7 +9,8 @@ A response becomes a vector φ of parts, each scaled to about unit spread and st
   explanation can quote them;
 - *relevance*: how the response relates to the query.
 
-A representation is fitted once and then fixed under its name, as stored vectors depend on it."""
+A representation is fitted once and then fixed under its name, as stored vectors depend on it.
+"""
 
 from __future__ import annotations
 

@@ -97,11 +97,7 @@ class JudgeReport:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> JudgeReport:
-        """Read a report.
-
-        Raises:
-            CRMError: It is none, or of another format.
-        """
+        """Read a report. Raises CRMError: It is none, or of another format."""
         try:
             if value["format"] != _REPORT_FORMAT:
                 raise ValueError
@@ -125,11 +121,7 @@ class JudgeReport:
 
 
 def read_report(path: Path) -> JudgeReport:
-    """Read a stored report.
-
-    Raises:
-        CRMError: There is none, or it cannot be read.
-    """
+    """Read a stored report. Raises CRMError: There is none, or it cannot be read."""
     try:
         return JudgeReport.from_json(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
@@ -141,11 +133,7 @@ def read_report(path: Path) -> JudgeReport:
 
 
 def write_report(path: Path, report: JudgeReport) -> None:
-    """Store a report as JSON.
-
-    Raises:
-        CRMError: The file cannot be written.
-    """
+    """Store a report as JSON. Raises CRMError: The file cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(report.to_json(), indent=2, ensure_ascii=False)
@@ -222,18 +210,10 @@ def _accuracies(reports: Sequence[JudgeReport], kind: Generalization) -> ReportT
 
 def _properties(reports: Sequence[JudgeReport]) -> ReportTable:
     columns = (
-        *(
-            "judge",
-            "criterion",
-            "keyword",
-            "avoid",
-            "calibration error",
-            "order gap",
-            "flipped",
-            "first place",
-        ),
-        *("length bias", "s / 1,000", "cost / 1,000"),
+        *("judge", "criterion", "keyword", "avoid", "calibration error", "order gap", "flipped"),
+        *("first place", "length bias", "s / 1,000", "cost / 1,000"),
     )
+    machines = " and ".join(dict.fromkeys(report.speed.machine for report in reports))
     return ReportTable(
         "Single criteria, calibration, biases, speed and cost",
         columns,
@@ -242,7 +222,7 @@ def _properties(reports: Sequence[JudgeReport]) -> ReportTable:
         "the probability when A and B change places; flipped: verdicts in % that change with them; first "
         "place: verdicts in % for the response named first, 50 is no preference. Length bias: partial "
         "correlation of verdict and log ratio of lengths given the label. Seconds and cost for 1,000 pairs. "
-        + _machines(reports),
+        f"Timed on {machines}.",
     )
 
 
@@ -267,11 +247,6 @@ def _name(report: JudgeReport, kind: Generalization) -> str:
     star = "*" if kind == "criterion" and report.held_out_judge else ""
     sampled = f" ({report.limit} drawn)" if report.limit else ""
     return f"{report.judge} {report.version}{star}{sampled}"
-
-
-def _machines(reports: Sequence[JudgeReport]) -> str:
-    machines = list(dict.fromkeys(report.speed.machine for report in reports))
-    return "Timed on " + " and ".join(machines) + "."
 
 
 def percent(fraction: float | None) -> str:

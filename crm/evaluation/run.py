@@ -24,7 +24,7 @@ from crm.evaluation.metrics import (
 )
 from crm.evaluation.report import JudgeReport, JudgingSpeed
 from crm.evaluation.sets import TABLE, EvaluationSets, Subset
-from crm.llm.chat_model import Metered, Usage
+from crm.llm.chat_model import Metered
 from crm.protocol import CRM
 from crm.report_table import describe_machine
 
@@ -100,7 +100,10 @@ def evaluate_judge(
         CRMError: The judge cannot answer.
         CRMError: There is no question on new topics.
     """
-    asked = _asked_by_set(data, limit, seed)
+    # Ties have no right answer and are left out.
+    asked = {
+        name: _drawn([item for item in items if item.label], limit, seed) for name, items in _parts(data)
+    }
     plus, minus = Subset.TOPIC_PLUS.value, Subset.TOPIC_MINUS.value
     if not asked[plus]:
         raise CRMError("The evaluation sets hold no question on new topics: make them from annotations.")
@@ -150,10 +153,10 @@ def _timed_answers(
 ) -> tuple[Numbers, JudgingSpeed]:
     """Return probabilities that A is preferred ``[N]``, and what they took."""
     crm.judge([items[0].question])  # loads what has to be loaded, which is not the speed of judging
-    used, began = _usage(crm), perf_counter()
+    spent, began = _cost(crm), perf_counter()
     prob = _answers(crm, {"": items}, count)[""]
     seconds = 1000 * (perf_counter() - began) / len(items)
-    cost = 1000 * (_usage(crm) - used).cost / len(items)
+    cost = 1000 * (_cost(crm) - spent) / len(items)
     if not cost and price_per_hour is not None:
         cost = seconds * price_per_hour / 3600
     return prob, JudgingSpeed(len(items), seconds, cost or None, describe_machine())
@@ -181,20 +184,16 @@ def _answers(
     return prob
 
 
-def _usage(crm: CRM) -> Usage:
-    return crm.usage() if isinstance(crm, Metered) else Usage()
+def _cost(crm: CRM) -> float:
+    return crm.usage().cost if isinstance(crm, Metered) else 0.0
 
 
 def _accuracy(name: str, items: Sequence[LabelledPair], prob: Numbers) -> Accuracy:
     return accuracy(name, [right(p, item.label) for p, item in zip(prob, items, strict=True)])
 
 
-def _asked_by_set(data: EvaluationSets, limit: int | None, seed: int) -> dict[str, list[LabelledPair]]:
-    """What is asked, by set and by kind of single criterion; ties have no right answer and are left out."""
-    return {name: _drawn([item for item in items if item.label], limit, seed) for name, items in _parts(data)}
-
-
 def _parts(data: EvaluationSets) -> Iterator[tuple[str, Sequence[LabelledPair]]]:
+    """Yield what is asked, by set and by kind of single criterion."""
     for subset in Subset:
         if subset is not Subset.SINGLE:
             yield subset.value, data.sets[subset]

@@ -66,20 +66,8 @@ class Subset(StrEnum):
 
 
 TABLE: Mapping[Generalization, tuple[Subset, ...]] = {
-    "topic": (
-        Subset.TOPIC_PLUS,
-        Subset.TOPIC_MINUS,
-        Subset.TOPIC_REMOVE,
-        Subset.TOPIC_ADD,
-        Subset.TOPIC_REPLACE,
-    ),
-    "criterion": (
-        Subset.CRITERION_PLUS,
-        Subset.CRITERION_MINUS,
-        Subset.CRITERION_REMOVE,
-        Subset.CRITERION_ADD,
-        Subset.CRITERION_REPLACE,
-    ),
+    "topic": tuple(subset for subset in Subset if subset.startswith("topic")),
+    "criterion": tuple(subset for subset in Subset if subset.startswith("criterion")),
 }
 """The five sets of each kind in the order of the paper's Table 2."""
 
@@ -289,20 +277,15 @@ def read_sets(folder: Path) -> EvaluationSets:
     sets: dict[Subset, Sequence[LabelledPair]] = {}
     for subset in Subset:
         path = folder / f"{subset}.jsonl"
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != manifest.digests.get(
-            subset
-        ):
+        written = manifest.digests.get(subset)
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != written:
             raise CRMError(f"{path} is not as it was written: {_REMAKE}.")
         sets[subset] = read_labelled_pairs(path, folder, None) if path.stat().st_size else []
     return EvaluationSets(manifest, sets)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read only the description of a folder of sets.
-
-    Raises:
-        CRMError: There is none, or it cannot be read.
-    """
+    """Read only the description of a folder of sets. Raises CRMError: There is none, or it cannot be read."""
     path = folder / MANIFEST
     if not path.is_file():
         raise CRMError(f"There are no evaluation sets in {folder}: {_REMAKE}.")

@@ -265,10 +265,8 @@ class LLMClient:
         """Make an error of one sentence: what is wrong, and how to fix it."""
         problem = subject or f"{self._subject[0].upper()}{self._subject[1:]} {what}"
         advice = (_ADVICE if self.endpoint.kind == "chat" else _POOLING_ADVICE).get(kind)
-        how = (
-            "" if advice is None else f": {advice.format(file=self.endpoint.file, owner=self.endpoint.owner)}"
-        )
-        return RequestError(f"{problem}{how}.", kind, f"{problem}.", **known)
+        how = advice.format(file=self.endpoint.file, owner=self.endpoint.owner) if advice else ""
+        return RequestError(f"{problem}{how and f': {how}'}.", kind, f"{problem}.", **known)
 
 
 def retry_policy(retries: int, again: Callable[[RequestError], bool], max_wait: float) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from crm.llm.chat_model import (
     Outcome,
     Prompt,
     ReplyStatus,
-    TokenUsage,
+    Usage,
     split_thinking,
 )
 from crm.llm.client import Endpoint, LLMClient, RequestError, retry_policy
@@ -93,9 +93,9 @@ class Completion(BaseModel):
     usage: Annotated[CompletionUsage, _only(dict, {})] = CompletionUsage()
 
     @property
-    def tokens(self) -> TokenUsage:
+    def tokens(self) -> Usage:
         """Tokens read and written."""
-        return TokenUsage(self.usage.prompt_tokens, self.usage.completion_tokens)
+        return Usage(self.usage.prompt_tokens, self.usage.completion_tokens)
 
     def reply(self, client: LLMClient) -> LLMReply:
         """Return the reply without the API key; its text is None where the model wrote nothing."""
@@ -118,11 +118,7 @@ class Completion(BaseModel):
 
 
 def read_completion(answer: object, client: LLMClient) -> Completion:
-    """Read a completion.
-
-    Raises:
-        RequestError: There is none in the answer.
-    """
+    """Read a completion. Raises RequestError: There is none in the answer."""
     if isinstance(answer, dict) and answer.get("error"):
         raise client.nonsense("an error in place of a reply")
     try:
@@ -312,7 +308,7 @@ class _Request:
         self._connection = connection
         self._rate_limit = rate_limit
         self._prompt = prompt
-        self._tokens = TokenUsage()
+        self._tokens = Usage()
         self._seconds = 0.0
         self._failures: list[FailureKind] = []
 

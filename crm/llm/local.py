@@ -20,7 +20,7 @@ from crm.llm.chat_model import (
     Outcome,
     Prompt,
     ReplyStatus,
-    TokenUsage,
+    Usage,
     split_thinking,
 )
 from crm.llm.loading import SMOLLM2, SMOLLM2_FILE, CausalModel, by_length, load_causal_model, smollm2_folder
@@ -161,7 +161,7 @@ def _outcome(
     end = next((place for place, token in enumerate(written) if token in ends), None)
     answer = written if end is None else written[:end]
     text = loaded.tokenizer.decode(answer, skip_special_tokens=True)
-    tokens = TokenUsage(len(asked.tokens), len(answer) + (end is not None))
+    tokens = Usage(len(asked.tokens), len(answer) + (end is not None))
     return Outcome(asked.prompt, reply_of(text, opened=asked.thinks, whole=end is not None), tokens, seconds)
 
 

@@ -75,11 +75,7 @@ class PromptTemplate:
 
     @classmethod
     def load(cls, path: Path) -> PromptTemplate:
-        """Read a template file.
-
-        Raises:
-            CRMError: There is no such file, or it is no template.
-        """
+        """Read a template file. Raises CRMError: There is no such file, or it is no template."""
         try:
             return cls(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:

@@ -21,7 +21,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from crm.criteria import CriteriaSet, Polarity
 from crm.data.pairs import Directions
 from crm.embedded.model import QueryResponse, query_responses
 from crm.errors import CRMError
@@ -201,10 +200,6 @@ def _repeated(paragraphs: Sequence[str], times: Sequence[int]) -> Writer:
     return lambda scene, draw: "\n\n".join([draw.choice(paragraphs)] * draw.choice(times))
 
 
-def _other_answer(scene: Scene, draw: random.Random) -> str:
-    return draw.choice(_pool(scene))
-
-
 def _mosaic(scene: Scene, draw: random.Random) -> str:
     answers = [_SENTENCE_END.split(draw.choice(_pool(scene)).strip()) for _ in range(draw.randint(4, 8))]
     return " ".join(draw.choice(sentences) for sentences in answers)
@@ -247,7 +242,7 @@ def _attacks(texts: Mapping[str, Any]) -> tuple[Attack, ...]:
         ),
         Attack("lorem ipsum", Kind.FILLER, _one_of(texts["lorem"])),
         Attack("repeated paragraph", Kind.REPETITION, _repeated(texts["paragraph"], texts["times"])),
-        Attack(ANOTHER_ANSWER, Kind.OTHER_ANSWER, _other_answer),
+        Attack(ANOTHER_ANSWER, Kind.OTHER_ANSWER, lambda scene, draw: draw.choice(_pool(scene))),
         Attack("sentences of other answers", Kind.OTHER_ANSWER, _mosaic),
     )
 
@@ -355,7 +350,7 @@ def gaming_answers(pairs: Sequence[Directions], count: int, seed: int) -> list[Q
         item = draw.choice(draw.choice(answered))
         attack = TRAINING[number % len(TRAINING)]
         query = item.pair.query
-        made.append((attack.write(query, _as_read(item.criteria), pool, seed=number), query))
+        made.append((attack.write(query, list(map(str, item.criteria)), pool, seed=number), query))
     answers = _answers(pairs)
     for share, reshape in ((0.13, _whole), (0.27, excerpt), (0.13, as_list)):
         asked = [draw.choice(answers)[1] for _ in range(round(share * count))]
@@ -401,10 +396,3 @@ def _answers(pairs: Sequence[Directions]) -> list[QueryResponse]:
 
 def _unusual() -> list[QueryResponse]:
     return [(item.answer, item.query) for item in unusual_answers()]
-
-
-def _as_read(criteria: CriteriaSet) -> list[str]:
-    return [
-        f"Avoid: {criterion.text}" if criterion.polarity is Polarity.AVOID else criterion.text
-        for criterion in criteria
-    ]

@@ -69,11 +69,7 @@ def chosen_query_ids(session: Session, benchmark: BenchmarkRef, external_ids: Se
 
 
 def check_queries(benchmark: BenchmarkRef, stored: Mapping[str, Any], external_ids: Iterable[str]) -> None:
-    """Check that the queries are among the stored ones.
-
-    Raises:
-        NotFoundError: one of them is not.
-    """
+    """Check that the queries are among the stored ones. Raises NotFoundError: one of them is not."""
     for external_id in external_ids:
         if external_id not in stored:
             raise NotFoundError(f"Benchmark {benchmark.slug!r} has no query with the id {external_id!r}.")

@@ -251,11 +251,7 @@ def last_version(session: Session, family: str) -> int:
 
 
 def check_not_frozen(session: Session, benchmark: BenchmarkRef) -> None:
-    """Check that the queries and topics of the benchmark may change.
-
-    Raises:
-        DatabaseError: they may not.
-    """
+    """Check that the queries and topics of the benchmark may change. Raises DatabaseError: they may not."""
     frozen = select(SampledBenchmark.benchmark_id).where(SampledBenchmark.benchmark_id == benchmark.id)
     if session.scalar(frozen) is not None:
         raise DatabaseError(

@@ -57,9 +57,10 @@ def get_preference_set(session: Session, preference_set: PreferenceSetRef) -> Pr
         PreferenceSet.created_at,
     )
     row: Any = session.execute(select(*columns).where(PreferenceSet.id == preference_set.id)).one()
-    *info, steps, n_preferences, created_at = row
+    slug, title, source, digest, chosen, steps, n_preferences, created_at = row
     counts = tuple(StepCount(**count) for count in steps)
-    return PreferenceSetRecord(PreferenceSetInfo(*info, counts), n_preferences, created_at)
+    info = PreferenceSetInfo(slug, title, source, digest, chosen, counts)
+    return PreferenceSetRecord(info, n_preferences, created_at)
 
 
 def put_preference_set(session: Session, info: PreferenceSetInfo) -> PreferenceSetRef:

@@ -39,7 +39,22 @@ def _folder_command(read: FolderImporter) -> Callable[..., None]:
         baseline: Baseline = None,
         title: Title = None,
     ) -> None:
-        _import_folder(read, folder, benchmark, llms, known_llms, baseline, title)
+        check_slug(benchmark)
+        chosen = None if llms is None else [name.strip() for name in llms.split(",") if name.strip()]
+        with open_database() as database, database.session() as session:
+            stored = stored_benchmark(session, benchmark)
+        if known_llms and stored is not None:
+            chosen = [llm.name for llm in stored.llms if chosen is None or llm.name in chosen]
+        with progress_bar("Reading responses") as progress:
+            imported = read(
+                folder,
+                benchmark,
+                chosen,
+                baseline=baseline,
+                stored_baseline=stored.baseline if stored is not None else None,
+                progress=progress,
+            )
+        _import(imported, title, baseline)
 
     return command
 
@@ -112,33 +127,6 @@ def import_bundle(
     slug = summary.bundle.info.slug
     there = "" if summary.created else "the same benchmark is there already; scores are added from a file of "
     typer.echo(f"{slug}: {there}{contents_in_words(summary.bundle)}; {embedded_in_words(summary.embedded)}.")
-
-
-def _import_folder(
-    read: FolderImporter,
-    folder: Path,
-    benchmark: str,
-    llms: str | None,
-    known_llms: bool,
-    baseline: str | None,
-    title: str | None,
-) -> None:
-    check_slug(benchmark)
-    chosen = None if llms is None else [name.strip() for name in llms.split(",") if name.strip()]
-    with open_database() as database, database.session() as session:
-        stored = stored_benchmark(session, benchmark)
-    if known_llms and stored is not None:
-        chosen = [llm.name for llm in stored.llms if chosen is None or llm.name in chosen]
-    with progress_bar("Reading responses") as progress:
-        imported = read(
-            folder,
-            benchmark,
-            chosen,
-            baseline=baseline,
-            stored_baseline=stored.baseline if stored is not None else None,
-            progress=progress,
-        )
-    _import(imported, title, baseline)
 
 
 def _import(imported: ImportedBenchmark, title: str | None, baseline: str | None) -> None:

@@ -168,16 +168,14 @@ def name_themes(themes: CriterionThemes, llm: ConfiguredLLM) -> NamedThemes:
         check=lambda _, reply: _problem(reply),
         rephrase=lambda prompt, why: _prompt(prompt.external_id, asked[prompt.external_id], why),
     )
-    outcomes: dict[str, Outcome] = {}
+    answered: list[Outcome] = []
     reason = ""
 
-    def take(outcome: Outcome) -> None:
-        outcomes[outcome.prompt.external_id] = outcome
-
     try:
-        asyncio.run(provider.ask([_prompt(name, theme) for name, theme in asked.items()], take))
+        asyncio.run(provider.ask([_prompt(name, theme) for name, theme in asked.items()], answered.append))
     except UnavailableError as error:
         reason = str(error)
+    outcomes = {outcome.prompt.external_id: outcome for outcome in answered}
     names = {key: theme.name for key, theme in zip(keys, themes.themes, strict=True)}
     n_unnamed = 0
     for key in asked:

@@ -170,13 +170,8 @@ def _tags(path: Path, number: int, values: Mapping[str, Any], with_criteria: boo
     return tags
 
 
-QUESTION_ID, MODEL_A, MODEL_B, WINNER, LANGUAGE = TEXTS = (
-    "question_id",
-    "model_a",
-    "model_b",
-    "winner",
-    "language",
-)
+TEXTS = ("question_id", "model_a", "model_b", "winner", "language")
+QUESTION_ID, MODEL_A, MODEL_B, WINNER, LANGUAGE = TEXTS
 CONVERSATION_A, CONVERSATION_B = CONVERSATIONS = ("conversation_a", "conversation_b")
 CATEGORY_TAG, IS_CODE = "category_tag", "is_code"
 

@@ -67,11 +67,7 @@ class _Builder:
         self._index: dict[tuple[str | None, str], int] = {}
 
     def add(self, row: int, record: Mapping[str, Any]) -> None:
-        """Take in one row.
-
-        Raises:
-            PrecomputeError: it is malformed or contradicts a row before it.
-        """
+        """Take in one row. Raises PrecomputeError: it is malformed or contradicts a row before it."""
         query = self._query(row, record)
         llm = base.name_of(self._path, row, record, "llm")
         response = base.text_of(self._path, row, record, "response")

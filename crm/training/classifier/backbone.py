@@ -128,7 +128,7 @@ def _model(name: str, folder: str, gguf: str | None, options: Options) -> Any:
 
 
 def _dropout(config: Any, hidden: float) -> dict[str, float]:
-    """Return the configuration's keys for dropout; that of attention is left out, as it halves the speed on a CPU."""
+    """Return the configuration's keys for dropout; dropping attention too would halve the speed on a CPU."""
     wanted = {
         "hidden_dropout_prob": hidden,
         "classifier_dropout": hidden,

@@ -115,14 +115,10 @@ TRAINED, HELD_OUT = "trained on", "held out"
 
 
 def curves(history: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return what a trainer logged, one row a step and part.
+    """Return what is in a trainer's ``state.log_history``, one row a step and part.
 
-    Args:
-        history: The trainer's ``state.log_history``.
-
-    Returns:
-        Columns ``step, epoch, part, loss, accuracy, accuracy_list, learning_rate``; the part is what is
-        trained on, or what is held out, on which ``accuracy_list`` counts whole criteria lists only.
+    Columns are ``step, epoch, part, loss, accuracy, accuracy_list, learning_rate``; the part is what is
+    trained on, or what is held out, on which ``accuracy_list`` counts whole criteria lists only.
     """
     rows = []
     for entry in history:

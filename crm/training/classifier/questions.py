@@ -165,7 +165,9 @@ class QuestionEncoder:
         """
         reserved = replace(self, template=replace(self.template, window=self.template.window - _MIN_ROOM))
         grows = noise in (Noise.ADD, Noise.RANDOM)
-        longest = max((item for example in examples for item in example.criteria), key=_length)
+        longest = max(
+            (item for example in examples for item in example.criteria), key=lambda item: len(item.text)
+        )
         for criteria in dict.fromkeys(example.criteria for example in examples):
             most = _grown(criteria, longest) if grows else criteria
             try:
@@ -175,10 +177,6 @@ class QuestionEncoder:
                     f"A prompt of {self.template.window} tokens has no room for responses beside the "
                     "longest criteria of the data: choose a greater max-length."
                 ) from error
-
-
-def _length(criterion: Criterion) -> int:
-    return len(criterion.text)
 
 
 def _grown(criteria: CriteriaSet, longest: Criterion) -> CriteriaSet:
@@ -222,10 +220,8 @@ class Collator:
 def kind_accuracy(margins: Any, signs: Any, kinds: Any) -> dict[str, float]:
     """Return share of questions answered rightly, by kind; an undecided answer counts half.
 
-    Args:
-        margins: Log-odds of A ``[N]``.
-        signs: +1 where A is preferred, else −1 ``[N]``.
-        kinds: Indices into ``KINDS`` ``[N]``.
+    Margins ``[N]`` are log-odds of A, signs ``[N]`` +1 where A is preferred, else −1; kinds ``[N]`` are
+    places in ``KINDS``.
     """
     right = (margins * signs > 0) + 0.5 * (margins == 0)
     return {
