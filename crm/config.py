@@ -269,7 +269,6 @@ class JudgeTable:
     """One judge as configured.
 
     Attributes:
-        name: The judge's name.
         backend: What it runs on.
         values: The backend's keys.
         file: Where the table stands; relative paths in it start at its folder.

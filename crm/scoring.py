@@ -40,7 +40,6 @@ class QuestionBlock:
     """A part of a score matrix that is still to be judged.
 
     Attributes:
-        n_llms: Number of LLMs L.
         queries: Indices of the block's queries ``[B]``.
         cells: Row and column in the block of every question; the other cells lack a response.
         questions: To be judged all at once.

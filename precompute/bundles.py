@@ -31,7 +31,6 @@ class BundleSummary:
     """What a bundle file holds.
 
     Attributes:
-        bundle: The contents.
         size: Bytes of the file.
         note: What a person should know about the texts; None if there is nothing.
     """

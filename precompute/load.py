@@ -48,7 +48,6 @@ class ImportSummary:
     """What an import did.
 
     Attributes:
-        slug: The benchmark.
         n_queries: Number of queries imported.
         n_llms: Number of LLMs imported, the baseline included.
         n_imported: Number of responses that are new or changed.

@@ -25,7 +25,6 @@ class PoolSummary:
     """What was gathered.
 
     Attributes:
-        slug: The pool.
         n_read: Queries read, by what they were read from.
         n_added: How many of all were new.
         n_queries: How many the pool has now.

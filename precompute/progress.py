@@ -40,7 +40,6 @@ class ScoringProgress:
     """How far one judge is with its criteria sets.
 
     Attributes:
-        judge: Its name.
         sets_done: Criteria sets that are finished.
         sets_all: Criteria sets there are.
         pairs_done: Pairs judged under all of them, now or before.

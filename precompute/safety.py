@@ -21,9 +21,6 @@ class SafetyList:
 
     A phrase is found whatever its case, as whole words, with any white space between them. A star at its end
     stands for any ending: “poison*” finds “poisoning”.
-
-    Attributes:
-        phrases: By theme.
     """
 
     phrases: Mapping[str, tuple[str, ...]]

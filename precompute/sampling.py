@@ -43,7 +43,6 @@ class SampleSummary:
         slug: The benchmark, a version of its family.
         is_new: Whether it was written now, or was there with the same contents.
         n_topics: Topics that gave queries.
-        n_queries: Queries in all.
         counts: Queries that were left after each step.
         unsafe: Queries that the safety list dropped, by theme.
         short: Topics that had fewer queries than asked for, with how many they gave.

@@ -34,7 +34,6 @@ class ScoreSummary:
     """What scoring with one judge did, and what of it is stored now.
 
     Attributes:
-        judge: Its name.
         judged: Pairs judged now.
         stored: Pairs that were judged before.
         seconds: What it took.

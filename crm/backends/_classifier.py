@@ -28,7 +28,6 @@ class ConversationTokenizer:
     It is what ``PromptTemplate.fit`` needs to keep the whole conversation within a window.
 
     Attributes:
-        tokenizer: The model's own.
         roles: Roles of the turns, in their order.
         opens_answer: Whether the model's answer is opened after the last turn.
     """
@@ -99,7 +98,6 @@ class SequenceClassifier(Protocol):
     """Runs a sequence classification model.
 
     Attributes:
-        tokenizer: The model's.
         window: Tokens that it can read.
         labels: 2 where it compares two responses, 1 where it scores one.
     """
@@ -120,8 +118,6 @@ class PromptedClassifier:
     """A loaded model and the prompts that it is shown.
 
     Attributes:
-        engine: Runs the model.
-        template: Its prompt.
         tokenizer: Turns prompts into tokens: the model's own, or a conversation in it.
         max_length: Tokens that a prompt may have, where that is less than the model reads.
 

@@ -46,7 +46,6 @@ class CriterionClusters:
     """All clusters, each known by its position.
 
     Attributes:
-        clusters: The K clusters.
         centroids: Mean embeddings of their criteria, of unit length ``[K, 384]``.
     """
 
@@ -156,7 +155,6 @@ class Theme:
     """A broad cluster of criteria.
 
     Attributes:
-        name: What it is called.
         keywords: Its most typical words by c-TF-IDF, the most typical first.
         n: Occurrences of its criteria.
         adjectives: Its most frequent adjectives with their occurrences; none is in two themes.
@@ -185,7 +183,6 @@ class CriterionThemes:
         source: Where the criteria come from, in a few words.
         n_lists: Number of lists of criteria.
         n_different: Number of different criteria.
-        themes: The themes.
     """
 
     source: str

@@ -143,7 +143,6 @@ class Representation:
         sheet: The counted style features.
         state_mean: Mean early state of the fitting responses ``[384]``.
         projection: From centred early states to wording features ``[384, W]``; the tones come last.
-        tones: The named tones.
         style_mean: Mean transformed style of the fitting responses ``[S]``.
         style_spread: Standard deviation of the same ``[S]``.
         relevance_mean: Mean relevance features of the fitting responses ``[R]``.

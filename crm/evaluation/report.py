@@ -32,7 +32,6 @@ class JudgingSpeed:
         pairs: Number of timed verdicts; the first one, which loads the judge, is not among them.
         seconds_per_1000: Seconds for 1,000 pairs.
         cost_per_1000: Money for 1,000 pairs, in the currency of the configured prices; None where unknown.
-        machine: What it was timed on.
     """
 
     pairs: int
@@ -46,8 +45,6 @@ class JudgeReport:
     """One judge's results on a folder of evaluation sets.
 
     Attributes:
-        judge: Its name.
-        version: Its version.
         data: Digest of the evaluation sets.
         limit: Questions drawn from every set, None for all of them.
         seed: Of that draw.

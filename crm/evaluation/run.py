@@ -34,7 +34,6 @@ class Evaluation:
     """A judge's results on any labelled pairs.
 
     Attributes:
-        crm: Name of the judge.
         accuracies: Per criteria list, per single criterion of a list, and per kind of extra criterion.
         calibration_error: Expected calibration error over lists, ten bins of equal width.
     """

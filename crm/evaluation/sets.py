@@ -189,8 +189,6 @@ class SetStatistics:
     """What the paper's Table 5 says of a set.
 
     Attributes:
-        subset: The set's name.
-        samples: Number of questions.
         turns: Mean number of messages in a conversation, the query included.
         criteria: Mean number of criteria.
         label_a: Questions whose answer is A.
@@ -231,12 +229,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class EvaluationSets:
-    """A folder of sets, read.
-
-    Attributes:
-        manifest: How they were made.
-        sets: The questions with their answers by set.
-    """
+    """A folder of sets, read: how they were made, and the questions with their answers by set."""
 
     manifest: Manifest
     sets: Mapping[Subset, Sequence[LabelledPair]]

@@ -82,7 +82,6 @@ class Outcome:
     """What came of asking for one response.
 
     Attributes:
-        prompt: The query.
         result: The answer, or why there is none.
         tokens: Of all attempts.
         seconds: That the last attempt took.

@@ -87,7 +87,6 @@ class RequestError(UnavailableError):
     """One request that failed: for a moment, for its content, or as every other one will.
 
     Attributes:
-        kind: What went wrong.
         problem: That in one sentence without advice.
         code: The server's own name of the error; empty where it has none.
         passes: Whether it may be over in a moment.

@@ -39,8 +39,6 @@ class CausalModel:
     """A causal language model, ready to be asked.
 
     Attributes:
-        model: The model.
-        tokenizer: Its tokenizer.
         window: Tokens that it reads, at most as many as configured.
     """
 

@@ -52,9 +52,6 @@ class PromptTemplate:
     ``words_b``, the rounded lengths of the whole responses in words. A template that reads no
     ``response_b`` shows a single response.
 
-    Attributes:
-        source: The template's text.
-
     Raises:
         CRMError: The text is not a template, uses other variables, or shows no response.
     """
@@ -119,8 +116,6 @@ class FittedTemplate:
     Criteria are never shortened.
 
     Attributes:
-        template: The template.
-        tokenizer: The model's tokenizer.
         window: Tokens that a prompt may have, the tokenizer's special tokens among them.
     """
 

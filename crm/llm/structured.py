@@ -94,7 +94,6 @@ class StructuredChatModel:
     Replies that cannot be used are collected, and asked for again when everything has been asked for once.
 
     Attributes:
-        model: What answers.
         check: What is wrong with a reply.
         rephrase: How it is asked for again.
     """

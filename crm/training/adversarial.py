@@ -60,7 +60,6 @@ class Scene:
     """What the writer of a gaming response knows.
 
     Attributes:
-        query: The query to be answered.
         criteria: The criteria as a judge reads them, one to avoid as “Avoid: …”; none for ∅.
         pool: Ordinary responses to other queries.
     """
@@ -92,7 +91,6 @@ class Attack:
 
     Attributes:
         name: Unique among the attacks of its split; part of the seed.
-        kind: What it tries.
         writer: Writes the text of a scene.
     """
 

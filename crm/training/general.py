@@ -40,7 +40,6 @@ class GeneralData:
     """N pairs of L LLMs against one baseline, without criteria.
 
     Attributes:
-        llms: Names of the LLMs.
         difference: φ(LLM) − φ(baseline) ``[N, D]``.
         llm: Which LLM ``[N]``.
         prob: Probability that the LLM's response is preferred ``[N]``, NaN where unknown.

@@ -41,7 +41,6 @@ class CollectSummary:
     """What a collection did.
 
     Attributes:
-        slug: The benchmark.
         plans: What was to be collected, one an LLM.
         stats: What came of it, by LLM.
         totals: What is stored of it in all, by LLM.

@@ -59,12 +59,9 @@ class DistributedLLM:
     """Asks an LLM with an engine's workers; implements ``ChatModel``.
 
     Attributes:
-        engine: Whose workers ask.
         llm: The LLM, with the limits of one worker.
         turn: Held while it is asked: LLMs of one address are asked one after another.
-        n_workers: Largest number of workers.
         at_once: Prompts that a worker gets at a time; they are stored when the last of them is answered.
-        waits: Whether workers mostly wait.
     """
 
     engine: Engine

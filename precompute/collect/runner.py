@@ -24,7 +24,6 @@ class PromptPlan:
     """What is to be asked of one LLM.
 
     Attributes:
-        llm: The LLM.
         wanted: Number of queries that are to have a response.
         missing: Those that have none yet.
     """
@@ -56,12 +55,7 @@ async def ask_all(
 ) -> None:
     """Ask for everything that the plans miss and store it as it comes in.
 
-    Args:
-        plans: what is asked of whom.
-        providers: what answers, by LLM.
-        storage: where the outcomes go.
-        stats: by LLM; counted on, with the reason if one cannot be asked any more.
-        on_progress: called after every outcome.
+    Stats, by LLM, are counted on, with the reason if one cannot be asked any more.
 
     Raises:
         DatabaseError: What the answers belong to is gone.

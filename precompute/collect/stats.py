@@ -22,7 +22,6 @@ class LLMStats:
         answered: Number of answers, by status.
         failed: Number of responses that failed, by kind.
         retried: Number of requests that were repeated, by kind.
-        tokens: Tokens read and written.
         cost: Money at the configured prices.
         seconds: Sum of what the answers took.
         stopped: Why the LLM could not be asked any more; empty if it could.

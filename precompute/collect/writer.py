@@ -53,8 +53,6 @@ class ResponseWriter:
     that come before wait for it, and are forgotten if it never comes.
 
     Attributes:
-        database: The database.
-        slug: The benchmark.
         llms: The LLMs that are asked, by name.
         entered: Those that the benchmark has.
         waiting: What is still to be stored, by LLM and query.

@@ -33,8 +33,6 @@ class ExtractionSummary:
     """What an extraction did.
 
     Attributes:
-        slug: The set of preferences.
-        plan: What was to be extracted.
         stats: What came of it.
         totals: What is stored of the set in all.
     """
@@ -190,8 +188,6 @@ class CriteriaWriter:
     """Where the outcomes of an extraction go; used by one thread at a time.
 
     Attributes:
-        database: The database.
-        slug: The set of preferences.
         questions: What was asked, by the name of its prompt.
         waiting: What is still to be stored.
     """

@@ -146,7 +146,6 @@ class ExtractionQuestion:
     """Why somebody would prefer one side of a preference.
 
     Attributes:
-        preference: Both conversations.
         side: The side that is preferred in this question, whatever its user preferred.
     """
 

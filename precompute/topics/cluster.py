@@ -39,7 +39,6 @@ class ClusterSummary:
     """What a run did.
 
     Attributes:
-        slug: The pool.
         found: The topics as they are stored.
         is_new: Whether they were looked for, or were there.
         naming: What an LLM named; None where topics are named by keywords.

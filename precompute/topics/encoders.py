@@ -189,7 +189,6 @@ class EmbeddedQueries:
     """The queries of a pool with what topics are found in.
 
     Attributes:
-        queries: The Q queries.
         vectors: Their embeddings ``[Q, d]``, of unit length.
     """
 

@@ -49,9 +49,7 @@ class Stability:
     """How alike the topics of different seeds are.
 
     Attributes:
-        seeds: The seeds.
         ari_mean: Mean adjusted Rand index over all pairs of seeds: 1 for the same topics, 0 for chance.
-        ari_min: The least.
         n_topics: How many topics each seed finds.
     """
 

@@ -24,7 +24,6 @@ class Backbone:
 
     Attributes:
         model: Gives ``logits`` ``[N, labels]``.
-        tokenizer: The model's.
     """
 
     model: Any

@@ -41,7 +41,6 @@ class TrainingExamples:
     """What a run learns from and is measured by.
 
     Attributes:
-        train: Examples to learn from.
         held_out: Examples of other instructions, which choose the best checkpoint.
         dev: Examples that are only reported on; may be empty.
     """

@@ -83,8 +83,6 @@ class Description:
         loss: ``classification``: label 0 is “A is preferred”, label 1 “B is preferred”; or ``ranking``: the
             only output is the response's score.
         max_length: Longest prompt in tokens.
-        name: The judge's name.
-        version: Its version.
         format: Of this description.
     """
 
@@ -158,9 +156,7 @@ class TrainingReport:
     """How a run went.
 
     Attributes:
-        backbone: What was trained.
         pairs: Number of pairs learnt from.
-        steps: Steps of the optimizer.
         minutes: Time since this process began to train.
         held_out: Loss and accuracies of the best checkpoint on what was held out.
         dev: The same on dev, with the number of questions; empty without dev.

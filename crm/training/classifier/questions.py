@@ -26,8 +26,6 @@ class QuestionDrawer:
     """Draws a question about an example.
 
     Attributes:
-        noiser: Noises lists.
-        noise: How.
         single_share: Share of questions about one criterion alone.
     """
 
@@ -187,11 +185,7 @@ def _grown(criteria: CriteriaSet, longest: Criterion) -> CriteriaSet:
 
 @dataclass(frozen=True)
 class Collator:
-    """Joins items, each a few encoded questions, and pads them to a batch.
-
-    Attributes:
-        pad: The tokenizer's padding token.
-    """
+    """Joins items, each a few encoded questions, and pads them to a batch."""
 
     pad: int
 
