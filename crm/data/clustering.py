@@ -1,10 +1,10 @@
 """Find clusters of criteria, join them to themes, and describe these by keywords and adjectives.
 
-Clusters come from the pipeline that finds the topics of queries (`crm.data.topic_model`). Their centroids are
-joined by Ward's criterion to the wanted number of themes, which has no random part; keywords are those of
-c-TF-IDF over themes (BERTopic). Adjectives are found by the Hanover Tagger (Wartena 2019), which tags words in
-their sentence; its English model comes with its package and knows the tags of the British National Corpus. So
-“easy-to-follow” and “bold” count where they are adjectives and not where they are something else.
+Clusters come from the pipeline that finds the topics of queries (`crm.data.topic_model`). Their centroids
+are joined by Ward's criterion to the wanted number of themes, which has no random part; keywords are those
+of c-TF-IDF over themes (BERTopic). Adjectives are found by the Hanover Tagger (Wartena 2019), which tags
+words in their sentence; its English model comes with its package and knows the tags of the British National
+Corpus. So “easy-to-follow” and “bold” count where they are adjectives and not where they are something else.
 """
 
 from __future__ import annotations
@@ -79,9 +79,7 @@ def cluster_criteria(
     """
     texts = sorted({text for criteria in lists for text in criteria})
     if len(texts) < _MIN_CRITERIA:
-        raise CRMError(
-            f"There are {len(texts)} different criteria: clusters need at least {_MIN_CRITERIA}."
-        )
+        raise CRMError(f"There are {len(texts)} different criteria: clusters need at least {_MIN_CRITERIA}.")
     embeddings = sentence_encoder().encode(texts, progress=progress).embedding
     topics = find_topics(texts, embeddings, replace(_PARAMETERS, seed=seed))
     if topics is None:

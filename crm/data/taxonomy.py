@@ -227,9 +227,7 @@ class CriterionThemes:
             partial.write_text(_laid_out(self.to_json()), encoding="utf-8")
             partial.replace(path)
         except OSError as error:
-            raise CRMError(
-                f"{path} cannot be written ({error.strerror}): choose another --out."
-            ) from error
+            raise CRMError(f"{path} cannot be written ({error.strerror}): choose another --out.") from error
 
     @classmethod
     def load(cls, path: Path) -> CriterionThemes:
