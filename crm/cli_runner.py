@@ -8,12 +8,7 @@ import typer
 
 
 def run_cli(app: typer.Typer, *fixable: type[Exception]) -> None:
-    """Run a Typer application and exit.
-
-    Args:
-        app: The application.
-        fixable: Errors whose message is shown to the person as it stands.
-    """
+    """Run a Typer application and exit; of ``fixable`` errors the message is shown as it stands."""
     try:
         code = app(standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):

@@ -83,9 +83,8 @@ def table_error(problem: str, *, name: str, file: Path, kind: TableKind) -> Conf
 
 def _check_table(name: str, values: object, file: Path, kind: TableKind) -> None:
     if not isinstance(values, dict):
-        raise ConfigError(
-            f"{file.name}: {name!r} is not a table: write [{name}] above {_article(kind.one)} keys."
-        )
+        whose = f"an {kind.one}'s" if kind.one == "LLM" else f"a {kind.one}'s"
+        raise ConfigError(f"{file.name}: {name!r} is not a table: write [{name}] above {whose} keys.")
     if values and all(isinstance(value, dict) for value in values.values()):
         # TOML reads [gpt-4.1] as a table “1” inside a table “gpt-4”.
         dotted = f"{name}.{next(iter(values))}"
@@ -95,10 +94,6 @@ def _check_table(name: str, values: object, file: Path, kind: TableKind) -> None
             f"{file.name}: the {kind.one}'s name {name!r} cannot be part of a link: "
             "use letters, digits, '.', '_' and '-', at most 64."
         )
-
-
-def _article(one: str) -> str:
-    return f"an {one}'s" if one == "LLM" else f"a {one}'s"
 
 
 def _problem(error: ErrorDetails, settings: type[BaseModel], kind: TableKind) -> str:
@@ -143,7 +138,6 @@ def _file(value: str, info: ValidationInfo) -> str:
 
 
 def _below(info: ValidationInfo, value: str) -> Path:
-    """Return a path as seen from the folder of the configuration file."""
     folder: Path = (info.context or {}).get("folder", Path())
     return folder / Path(value).expanduser()
 
@@ -275,7 +269,6 @@ class JudgeTable:
     """One judge as configured.
 
     Attributes:
-        name: The judge's name.
         backend: What it runs on.
         values: The backend's keys.
         file: Where the table stands; relative paths in it start at its folder.
@@ -289,8 +282,7 @@ class JudgeTable:
     def read(self, settings: type[SettingsT]) -> SettingsT:
         """Return the keys as a backend's settings.
 
-        Raises:
-            ConfigError: Naming judge and key. A value is never repeated: it may be a secret.
+        Raises ConfigError: Naming judge and key. A value is never repeated: it may be a secret.
         """
         return read_settings(settings, self.values, name=self.name, file=self.file, kind=_JUDGES)
 
@@ -309,8 +301,7 @@ def config_file() -> Path | None:
 def read_config(file: Path) -> dict[str, JudgeTable]:
     """Return the judges of a file by name; their keys are checked when a judge is made.
 
-    Raises:
-        ConfigError: The file cannot be read, is no TOML, or has something other than judges.
+    Raises ConfigError: The file cannot be read, is no TOML, or has something other than judges.
     """
     return {name: _table(name, values, file) for name, values in read_tables(file, _JUDGES).items()}
 

@@ -221,8 +221,7 @@ def popular_criteria() -> tuple[LabelledCriteria, ...]:
 def criteria_list(name: str) -> tuple[LabelledCriteria, ...]:
     """Return the list that a command line names: ``popular``, or the path of a file.
 
-    Raises:
-        CriterionError: as ``read_criteria_list``.
+    Raises CriterionError: as ``read_criteria_list``.
     """
     return popular_criteria() if name == POPULAR else read_criteria_list(Path(name))
 

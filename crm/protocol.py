@@ -147,7 +147,6 @@ class CriterionWarning:
 
     Attributes:
         criterion: The criterion that the judge cannot judge; None where the warning concerns the whole list.
-        reason: One plain sentence.
     """
 
     criterion: Criterion | None

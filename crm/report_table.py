@@ -45,7 +45,6 @@ class ReportTable:
     """Results as text, one row a case.
 
     Attributes:
-        title: What was measured.
         columns: Headings; the first column names the case.
         rows: One cell a column.
         note: How it was measured.

@@ -40,7 +40,6 @@ class QuestionBlock:
     """A part of a score matrix that is still to be judged.
 
     Attributes:
-        n_llms: Number of LLMs L.
         queries: Indices of the block's queries ``[B]``.
         cells: Row and column in the block of every question; the other cells lack a response.
         questions: To be judged all at once.
@@ -64,8 +63,7 @@ def score_texts(
 ) -> Iterator[ScoreBlock]:
     """Fill a score matrix by judging the blocks of ``question_blocks`` one after another.
 
-    Raises:
-        CRMError: No LLM has a text to any query that the baseline has one to.
+    Raises CRMError: No LLM has a text to any query that the baseline has one to.
     """
     for block in question_blocks(criteria, benchmark, batch=batch, seed=seed):
         verdicts = crm.judge(block.questions) if block.questions else []
@@ -82,10 +80,7 @@ def question_blocks(
     judge's first results come soon, and later it works at its best speed.
 
     Args:
-        criteria: What to judge by.
-        benchmark: The responses.
         batch: Pairs that the judge is best asked about at once; a block has at least one query.
-        seed: Of the order of the queries.
 
     Raises:
         CRMError: No LLM has a text to any query that the baseline has one to.
@@ -130,13 +125,7 @@ def query_order(benchmark: JudgedBenchmark, seed: int = 0) -> NDArray[np.intp]:
 
 
 def _blocks(order: NDArray[np.intp], pairs: NDArray[np.intp], batch: int) -> Iterator[NDArray[np.intp]]:
-    """Cut the order into runs of queries with 1, 2, 4, … and at last about ``batch`` pairs.
-
-    Args:
-        order: The queries ``[Q]``.
-        pairs: Number of pairs of each query ``[Q]``.
-        batch: Most pairs in a run, unless a single query has more.
-    """
+    """Cut the order ``[Q]`` into runs of queries with 1, 2, 4, … and at last about ``batch`` pairs."""
     start, held, most = 0, 0, 1
     for stop, query in enumerate(order):
         if held and held + pairs[query] > most:

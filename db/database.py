@@ -42,10 +42,7 @@ def create_database_engine(url: str | None = None) -> Engine:
     """Return an engine for the URL (default: `database_url()`) without connecting.
 
     `postgres://` and `postgresql://` both mean PostgreSQL through psycopg 3. The folder of a SQLite file is
-    made.
-
-    Raises:
-        DatabaseError: the URL is malformed or of another kind, or the folder cannot be made.
+    made. Raises DatabaseError: the URL is malformed or of another kind, or the folder cannot be made.
     """
     parsed = _parse(url or database_url())
     if parsed.get_backend_name() == "sqlite":
@@ -139,17 +136,14 @@ def exclusive(engine: Engine, wait: float = WAIT_SECONDS) -> Iterator[None]:
     """Hold the database's set-up lock, across processes and threads; it is freed even if the holder dies.
 
     SQLite: a lock file beside the database. PostgreSQL: an advisory lock on a connection of its own. Other
-    sessions read and write on unhindered; only a second `exclusive` waits. It is not re-entrant.
-
-    Args:
-        engine: the database to lock.
-        wait: how many seconds to wait for another holder.
-
-    Raises:
-        DatabaseError: another process held the lock all that time, the server cannot be reached, or the
-            folder of the database is not writable.
+    sessions read and write on unhindered; only a second `exclusive` waits, for so many seconds at most. It is
+    not re-entrant. Raises DatabaseError: another process held the lock all that time, the server cannot be
+    reached, or the folder of the database is not writable.
     """
-    busy = _busy(engine, wait)
+    busy = DatabaseError(
+        f"Another process has been setting up {place(engine.url)} for {wait:g} seconds; "
+        "try again when it is done."
+    )
     if engine.dialect.name == "sqlite":
         with _file_lock(engine, f"{engine.url.database}.lock", wait, busy):
             yield
@@ -163,17 +157,12 @@ def job_locks(engine: Engine, jobs: Iterable[str]) -> Iterator[None]:
     """Hold the locks of some jobs for as long as they run; they are freed even if the holder dies.
 
     SQLite: lock files beside the database. PostgreSQL: advisory locks on one connection of their own. Whoever
-    holds them may still take `exclusive`. They are not re-entrant.
-
-    Args:
-        engine: the database that the jobs work on.
-        jobs: what is done, as the end of the sentence “Another process is …”; equal jobs exclude each other.
-
-    Raises:
-        DatabaseError: another process does one of them now, and none is held then; the server cannot be
-            reached, or the folder of the database is not writable.
+    holds them may still take `exclusive`. They are not re-entrant. A job is the end of the sentence “Another
+    process is …”; equal jobs exclude each other. Raises DatabaseError: another process does one of them now,
+    and none is held then; the server cannot be reached, or the folder of the database is not writable.
     """
-    digests = {job: _job_digest(job) for job in sorted(set(jobs))}
+    # Eight bytes: as many as the number of an advisory lock has.
+    digests = {job: hashlib.sha256(job.encode()).digest()[:8] for job in sorted(set(jobs))}
     with ExitStack() as held:
         if engine.dialect.name == "sqlite":
             for job, digest in digests.items():
@@ -189,11 +178,6 @@ def _taken(job: str) -> DatabaseError:
     return DatabaseError(f"Another process is {job}; run the command again when it is done.")
 
 
-def _job_digest(job: str) -> bytes:
-    """Return eight bytes that stand for a job: as many as the number of an advisory lock has."""
-    return hashlib.sha256(job.encode()).digest()[:8]
-
-
 @contextmanager
 def _file_lock(engine: Engine, path: str, wait: float, taken: DatabaseError) -> Iterator[None]:
     """Hold a lock file; raise ``taken`` if another holds it all the time."""
@@ -203,7 +187,8 @@ def _file_lock(engine: Engine, path: str, wait: float, taken: DatabaseError) -> 
     except Timeout:
         raise taken from None
     except OSError as error:
-        raise _unwritable(engine, error) from error
+        message = f"Cannot lock {place(engine.url)}: {error.strerror}; its folder must be writable."
+        raise DatabaseError(message) from error
     try:
         yield
     finally:
@@ -232,17 +217,6 @@ def _take(connection: Connection, number: int, taken: DatabaseError) -> None:
         if isinstance(error.orig, LockNotAvailable):
             raise taken from None
         raise
-
-
-def _busy(engine: Engine, wait: float) -> DatabaseError:
-    return DatabaseError(
-        f"Another process has been setting up {place(engine.url)} for {wait:g} seconds; "
-        "try again when it is done."
-    )
-
-
-def _unwritable(engine: Engine, error: OSError) -> DatabaseError:
-    return DatabaseError(f"Cannot lock {place(engine.url)}: {error.strerror}; its folder must be writable.")
 
 
 _MIGRATIONS = Path(__file__).resolve().parent / "migrations"
@@ -289,8 +263,7 @@ def upgrade(engine: Engine) -> None:
 def _begin(connection: Connection) -> None:
     """Begin a transaction that also holds the changes of tables."""
     if connection.dialect.name == "sqlite":
-        # SQLite alters a table by dropping it after copying, which would cascade into the rows that refer to
-        # it.
+        # SQLite alters a table by dropping it after copying, which would cascade into rows that refer to it.
         connection.exec_driver_sql("PRAGMA foreign_keys = OFF")
         # Python's driver begins no transaction by itself before CREATE TABLE.
         connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from db import Database
 from db.bundle import Bundle, read_bundle, write_bundle
 from db.database import exclusive
 from db.errors import BundleError
+from db.records import BenchmarkInfo
 from db.repositories.benchmarks import find_benchmark
 from db.repositories.bundles import export_bundle, import_bundle
 from db.repositories.scores import list_scores
@@ -29,7 +31,6 @@ class BundleSummary:
     """What a bundle file holds.
 
     Attributes:
-        bundle: The contents.
         size: Bytes of the file.
         note: What a person should know about the texts; None if there is nothing.
     """
@@ -54,9 +55,6 @@ def save_bundle(
     """Write a benchmark to a bundle file, whole or not at all.
 
     Args:
-        database: the open database.
-        slug: the benchmark.
-        target: the file; one that is there is replaced.
         with_texts: with its texts or without; None as the licence says.
         crms: only scores by these judges; None for all that are stored.
         about: a file with title, licence and the like; see `precompute.bundles`.
@@ -109,8 +107,6 @@ def load_bundle(
     Where the same benchmark is stored already, only the file's scores are added to it.
 
     Args:
-        database: the open database.
-        path: the file.
         slug: under which it is stored; default the file's own.
         fitted: the representation of responses; default the bundled one.
 
@@ -139,9 +135,7 @@ def contents_in_words(bundle: Bundle) -> str:
     """“522 queries and 8 LLMs with texts, 41 criteria lists scored by embedded”."""
     texts = "with texts" if _has_texts(bundle) else "without texts"
     parts = [f"{len(bundle.queries):,} queries and {len(bundle.llms):,} LLMs {texts}"]
-    by_judge: dict[str, int] = {}
-    for scores in bundle.scores:
-        by_judge[scores.key.crm] = by_judge.get(scores.key.crm, 0) + 1
+    by_judge = Counter(scores.key.crm for scores in bundle.scores)
     parts += [f"{n:,} criteria lists scored by {crm}" for crm, n in by_judge.items()]
     return ", ".join(parts)
 
@@ -180,15 +174,7 @@ def _check_criteria(path: Path, bundle: Bundle) -> None:
             )
 
 
-_ABOUT_FIELDS = (
-    "title",
-    "description",
-    "version",
-    "licence",
-    "attribution",
-    "source_url",
-    "text_import_command",
-)
+_ABOUT_FIELDS = tuple(field.name for field in fields(BenchmarkInfo) if field.name != "slug")
 
 
 def described(bundle: Bundle, path: Path) -> Bundle:
@@ -249,11 +235,7 @@ _RESTRICTED = re.compile(r"non-?commercial|no-?deriv|[ -](nc|nd)\b|research only
 
 
 def redistributable_as(licence: str) -> str | None:
-    """The name of the licence under which anybody may pass the texts on; None where it is not known to.
-
-    Args:
-        licence: what the benchmark says of it, beginning with the licence's name.
-    """
+    """Return the licence that ``licence`` begins with if anybody may pass texts on under it, else None."""
     if _RESTRICTED.search(licence):
         return None
     stated = licence.strip().removeprefix("The ").removeprefix("the ")

@@ -71,13 +71,8 @@ class EmbedSummary:
 
 @dataclass(frozen=True)
 class _Target:
-    """The arrays of one LLM, or of the queries: where they are stored and how they are computed.
-
-    Attributes:
-        read: Texts in position order, the queries they answer, and the stored arrays.
-        write: Stores arrays.
-        encode: From texts and queries to arrays with a ``digest``.
-        blank: Arrays of so many missing texts.
+    """What one LLM or the queries have stored: ``read`` gives texts, their queries and the arrays, ``write``
+    stores arrays, ``encode`` makes those of texts and queries, ``blank`` those of so many missing texts.
     """
 
     read: Callable[[Session], tuple[Texts, Texts, Arrays | None]]
@@ -99,8 +94,6 @@ def embed_benchmark(
     (as in a bundle without texts) stays as it is.
 
     Args:
-        database: the open database.
-        slug: the benchmark.
         fitted: the representation of responses; default the bundled one.
         embed: the embeddings of queries, which are computed in this process.
         engine: where responses are encoded; default this process.
@@ -245,8 +238,6 @@ def encoded_by_llm(
     """Yield rows of every LLM's texts, each LLM's when they are complete, in any order.
 
     Args:
-        engine: Where they are computed.
-        fitted: The representation.
         lacking: Names of LLMs, each once, and at least one text of each; drawn as they are needed.
     """
     unfinished: dict[str, int] = {}
@@ -274,23 +265,17 @@ def rows_of(asked: Sequence[TextAndQuery], arrays: Row) -> dict[TextAndQuery, Ro
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Some texts of an LLM."""
-
     llm: str
     asked: tuple[TextAndQuery, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class _Encoded:
-    """The arrays of a chunk, one row a text."""
-
     chunk: _Chunk
     arrays: Row
 
 
 class _EncodeWorker:
-    """Encodes chunks; the encoder is loaded by the first."""
-
     def __init__(self, fitted: Representation) -> None:
         self._fitted = fitted
 

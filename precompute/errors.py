@@ -1,10 +1,9 @@
 """The error of the offline jobs; each message is one clear sentence shown as it stands."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
-_MAX_NAMES_LISTED = 8
+from crm.llm.settings import no_llm_message
 
 
 class PrecomputeError(ValueError):
@@ -18,8 +17,4 @@ def file_error(path: Path, reason: str, row: int | None = None) -> PrecomputeErr
 
 def unknown_llm(name: str, place: str, known: Iterable[str]) -> PrecomputeError:
     """Return the error for an LLM that is not there, with the names most like it."""
-    names = {known_name.casefold(): known_name for known_name in known}
-    close = [names[match] for match in get_close_matches(name.casefold(), names)]
-    listed = ", ".join(map(repr, close or sorted(names.values())[:_MAX_NAMES_LISTED]))
-    hint = f"did you mean {listed}?" if close else f"there are, among others, {listed}."
-    return PrecomputeError(f"There is no LLM {name!r} in {place}; {hint}")
+    return PrecomputeError(no_llm_message(name, place, known))

@@ -48,7 +48,6 @@ class ImportSummary:
     """What an import did.
 
     Attributes:
-        slug: The benchmark.
         n_queries: Number of queries imported.
         n_llms: Number of LLMs imported, the baseline included.
         n_imported: Number of responses that are new or changed.
@@ -69,11 +68,7 @@ class ImportSummary:
 
 
 def check_slug(slug: str) -> str:
-    """Return the slug, which must be fit for a link and a file name.
-
-    Raises:
-        PrecomputeError: it is not.
-    """
+    """Return the slug, which must be fit for a link and a file name. Raises PrecomputeError: it is not."""
     if not _SLUG.fullmatch(slug):
         raise PrecomputeError(
             f"{slug!r} is no slug: it takes small letters, digits, dots, dashes and underscores, and begins "
@@ -106,12 +101,7 @@ def import_benchmark(
     where they are given explicitly.
 
     Args:
-        database: the open database.
-        imported: the benchmark.
-        title: a new title.
-        baseline: a new baseline.
         fitted: the representation of responses; default the bundled one.
-        embed: the embeddings of queries.
 
     Raises:
         PrecomputeError: the benchmark's slug is none; the baseline is neither imported nor stored.
@@ -127,9 +117,14 @@ def import_benchmark(
     with exclusive(database.engine), database.session() as session:
         stored = stored_benchmark(session, slug)
         chosen = _baseline(imported, stored, baseline)
-        _write_info(session, imported, stored, title)
+        info = imported.info if stored is None else stored.info
+        titled = replace(info, title=title or info.title)
+        if stored is None or titled != stored.info:
+            upsert_benchmark(session, titled)
         benchmark = find_benchmark(session, slug)
-        _write_llms(session, benchmark, imported, stored)
+        known = set() if stored is None else {llm.name for llm in stored.llms}
+        if new := [llm for llm in imported.llms if llm.name not in known]:
+            upsert_llms(session, benchmark, new)
         set_baseline(session, benchmark, chosen)
         sources = _sources(imported, stored, placement)
         _write_queries(session, benchmark, sources, stored, reference)
@@ -151,37 +146,13 @@ def import_benchmark(
 
 
 def _baseline(imported: ImportedBenchmark, stored: BenchmarkRecord | None, asked: str | None) -> str:
-    """Return the baseline asked for, else the stored one, else the importer's.
-
-    Raises:
-        PrecomputeError: there is no such LLM.
-    """
+    """Return the baseline asked for, else the stored one, else the importer's."""
     if asked is None:
         return (stored.baseline if stored is not None else None) or imported.baseline
     known = [llm.name for llm in (*imported.llms, *(stored.llms if stored is not None else ()))]
     if asked not in known:
         raise unknown_llm(asked, f"the benchmark {imported.info.slug!r}", known)
     return asked
-
-
-def _write_info(
-    session: Session, imported: ImportedBenchmark, stored: BenchmarkRecord | None, title: str | None
-) -> None:
-    info = imported.info if stored is None else stored.info
-    titled = replace(info, title=title or info.title)
-    if stored is None or titled != stored.info:
-        upsert_benchmark(session, titled)
-
-
-def _write_llms(
-    session: Session,
-    benchmark: BenchmarkRef,
-    imported: ImportedBenchmark,
-    stored: BenchmarkRecord | None,
-) -> None:
-    known = set() if stored is None else {llm.name for llm in stored.llms}
-    if new := [llm for llm in imported.llms if llm.name not in known]:
-        upsert_llms(session, benchmark, new)
 
 
 def _sources(

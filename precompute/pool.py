@@ -25,7 +25,6 @@ class PoolSummary:
     """What was gathered.
 
     Attributes:
-        slug: The pool.
         n_read: Queries read, by what they were read from.
         n_added: How many of all were new.
         n_queries: How many the pool has now.
@@ -52,13 +51,10 @@ def gather(
     All are added in one transaction, or none.
 
     Args:
-        database: the open database.
-        slug: the pool.
         files: CSV, JSON, JSON Lines or Parquet files.
         benchmarks: slugs of benchmarks that are stored with texts.
         preferences: slugs of preference data, of which the users' first turns are taken.
         column: the column of the files with the queries; default the first usual one that they have.
-        title: a new title.
 
     Raises:
         PrecomputeError: the slug is none; a file cannot be read; no file, benchmark or preference data is

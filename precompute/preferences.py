@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,6 @@ from db.repositories.preferences import (
 )
 from db.source_records import (
     PreferenceCounts,
-    PreferenceRecord,
     PreferenceSetInfo,
     PreferenceSetRecord,
     Winner,
@@ -73,10 +72,6 @@ def import_preferences(
     Two processes cannot import the same set at once: the second is told so.
 
     Args:
-        database: to write to.
-        files: the Parquet files.
-        slug: of the set.
-        chosen: the filter.
         title: of a new set; default its slug.
         replace: whether a stored set of the same slug that is of other files or another filter is deleted.
         batch: how many preferences are stored at a time.
@@ -89,7 +84,8 @@ def import_preferences(
     digest = _digest(files.paths)
     with job_locks(database.engine, [f"importing the preference data {slug!r}"]):
         stored = _stored(database, slug)
-        if stored is None or not _is_of(stored, digest, chosen):
+        same = stored is not None and (stored.info.digest, stored.info.filter) == (digest, chosen.settings())
+        if not same:
             if stored is not None and not replace:
                 raise PrecomputeError(
                     f"The preference data {slug!r} is stored from {stored.info.source} with other contents "
@@ -98,7 +94,10 @@ def import_preferences(
             info = PreferenceSetInfo(
                 slug, title or slug, files.source, digest, chosen.settings(), _counted(files, chosen)
             )
-            _begin(database, info, replaced=stored is not None)
+            with database.session() as session:
+                if stored is not None:
+                    delete_preference_set(session, find_preference_set(session, slug))
+                put_preference_set(session, info)
         n_imported = _store(database, files, slug, chosen, batch)
     with database.session() as session:
         preference_set = find_preference_set(session, slug)
@@ -118,23 +117,12 @@ def _stored(database: Database, slug: str) -> PreferenceSetRecord | None:
         return get_preference_set(session, preference_set)
 
 
-def _is_of(stored: PreferenceSetRecord, digest: str, chosen: PreferenceFilter) -> bool:
-    return (stored.info.digest, stored.info.filter) == (digest, chosen.settings())
-
-
 def _counted(files: ParquetFiles, chosen: PreferenceFilter) -> tuple[StepCount, ...]:
     with progress_bar("Checking rows") as progress:
         counts = count_preferences(files.paths, chosen, progress)
     if counts[-1].kept == 0:
         raise PrecomputeError(_nothing_kept(files.source, counts))
     return counts
-
-
-def _begin(database: Database, info: PreferenceSetInfo, *, replaced: bool) -> None:
-    with database.session() as session:
-        if replaced:
-            delete_preference_set(session, find_preference_set(session, info.slug))
-        put_preference_set(session, info)
 
 
 def _store(database: Database, files: ParquetFiles, slug: str, chosen: PreferenceFilter, batch: int) -> int:
@@ -146,16 +134,11 @@ def _store(database: Database, files: ParquetFiles, slug: str, chosen: Preferenc
     position = stored.n_stored
     with progress_bar("Storing preferences") as progress:
         preferences = read_preferences(files.paths, chosen, start=position, progress=progress)
-        for batched in _batches(preferences, batch):
+        while batched := list(islice(preferences, batch)):
             with database.session() as session:
                 add_preferences(session, find_preference_set(session, slug), position, batched)
             position += len(batched)
     return position - stored.n_stored
-
-
-def _batches(preferences: Iterator[PreferenceRecord], size: int) -> Iterator[Sequence[PreferenceRecord]]:
-    while batch := list(islice(preferences, size)):
-        yield batch
 
 
 def _digest(paths: Sequence[Path]) -> str:

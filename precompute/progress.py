@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 from rich.console import Console
 from rich.progress import Progress
 
-from leaderboard.scoring_jobs.progress import Throughput, judging_line, time_left
+from leaderboard.scoring_jobs.progress import Throughput, time_left
+
+
+@contextmanager
+def _bar(description: str) -> Iterator[Callable[..., None]]:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield partial(bar.update, bar.add_task(description, total=None))
 
 
 @contextmanager
 def progress_bar(description: str) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that takes how much is done and how much there is in all."""
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(description, total=None)
-
-        def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield show
+    with _bar(description) as update:
+        yield lambda done, total: update(completed=done, total=total)
 
 
 @contextmanager
 def stage_line() -> Iterator[Callable[[str, int, int], None]]:
     """Yield a function that takes what is being done, how much of it is done, and how much there is."""
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-
-        def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total or None)
-
-        yield show
+    with _bar("") as update:
+        yield lambda what, done, total: update(description=what, completed=done, total=total or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +40,6 @@ class ScoringProgress:
     """How far one judge is with its criteria sets.
 
     Attributes:
-        judge: Its name.
         sets_done: Criteria sets that are finished.
         sets_all: Criteria sets there are.
         pairs_done: Pairs judged under all of them, now or before.
@@ -104,12 +99,12 @@ class ScoringCounter:
         self._heard: tuple[int, float] | None = None
 
     def skip(self) -> None:
-        """Return a set is finished that was scored before."""
+        """A set is finished that was scored before."""
         self._pairs_before += self._pairs_a_set
         self._sets_done += 1
 
     def begin(self, pairs_judged: int) -> None:
-        """Return a set is begun of which so many pairs were judged before."""
+        """A set is begun of which so many pairs were judged before."""
         self._pairs = pairs_judged
         # Storing the set before and loading this one is part of the speed.
         self._heard = (pairs_judged, self._heard[1]) if self._heard else None
@@ -126,7 +121,7 @@ class ScoringCounter:
         self._report()
 
     def end(self) -> None:
-        """Return the present set is finished."""
+        """The present set is finished."""
         self._pairs_before += self._pairs
         self._pairs = 0
         self._sets_done += 1
@@ -144,8 +139,3 @@ class ScoringCounter:
                 self._throughput.pairs_per_second,
             )
         )
-
-
-def scoring_line() -> AbstractContextManager[Callable[[ScoringProgress], None]]:
-    """``judging_line`` of one judge and several criteria sets."""
-    return judging_line(str)

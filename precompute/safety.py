@@ -21,9 +21,6 @@ class SafetyList:
 
     A phrase is found whatever its case, as whole words, with any white space between them. A star at its end
     stands for any ending: “poison*” finds “poisoning”.
-
-    Attributes:
-        phrases: By theme.
     """
 
     phrases: Mapping[str, tuple[str, ...]]
@@ -60,9 +57,7 @@ def read_safety_list(file: Path = BUNDLED_SAFETY_LIST) -> SafetyList:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise _list_error(file.name, f"is no TOML ({error})") from error
     for theme, words in themes.items():
-        if not isinstance(words, list) or not all(
-            isinstance(word, str) and word.strip("* ") for word in words
-        ):
+        if not isinstance(words, list) or not all(map(_is_phrase, words)):
             raise _list_error(file.name, f"has something else than a list of words under {theme!r}")
     return SafetyList({theme: tuple(words) for theme, words in themes.items()})
 

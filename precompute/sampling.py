@@ -43,7 +43,6 @@ class SampleSummary:
         slug: The benchmark, a version of its family.
         is_new: Whether it was written now, or was there with the same contents.
         n_topics: Topics that gave queries.
-        n_queries: Queries in all.
         counts: Queries that were left after each step.
         unsafe: Queries that the safety list dropped, by theme.
         short: Topics that had fewer queries than asked for, with how many they gave.
@@ -90,14 +89,11 @@ def sample_benchmark(
     that equals a version of the family is that version.
 
     Args:
-        database: the open database.
         pool: the pool, whose topics have been found and perhaps curated.
         family: what the versions of the benchmark share: version 1 has the slug “family-v1”.
         settings: how many queries a topic gives, and which are left out.
         safety: words that keep a query out.
-        title: the benchmark's title; default the pool's.
         licence: of the queries.
-        attribution: where they come from.
 
     Raises:
         PrecomputeError: the family is no slug; a topic is named that is not there; no query is left; the
@@ -107,7 +103,17 @@ def sample_benchmark(
     check_slug(family)
     topics = Curation(database).read(pool)
     drawn = _drawn(database, topics, settings, safety)
-    info = _info(topics, settings, title, licence, attribution)
+    # The slug comes with the version.
+    info = BenchmarkInfo(
+        slug="",
+        title=title or topics.pool.title,
+        description=(
+            f"Up to {settings.per_topic} queries of each topic of the query pool “{topics.pool.title}”, "
+            f"drawn with seed {settings.seed}."
+        ),
+        licence=licence,
+        attribution=attribution,
+    )
     record = SampleRecord(
         family, 0, drawn.digest, {"pool": pool, **settings.to_json(), "safety": safety.version}, drawn.counts
     )
@@ -141,21 +147,6 @@ def _write(session: Session, info: BenchmarkInfo, drawn: _Drawn, record: SampleR
     return slug
 
 
-def _info(
-    topics: CuratedTopics, settings: SampleSettings, title: str | None, licence: str, attribution: str
-) -> BenchmarkInfo:
-    return BenchmarkInfo(
-        slug="",
-        title=title or topics.pool.title,
-        description=(
-            f"Up to {settings.per_topic} queries of each topic of the query pool “{topics.pool.title}”, "
-            f"drawn with seed {settings.seed}."
-        ),
-        licence=licence,
-        attribution=attribution,
-    )
-
-
 def _drawn(database: Database, topics: CuratedTopics, settings: SampleSettings, safety: SafetyList) -> _Drawn:
     """Leave queries out step by step, counting, and draws from what is left."""
     places = _places(topics.tree, settings)
@@ -176,14 +167,14 @@ def _drawn(database: Database, topics: CuratedTopics, settings: SampleSettings, 
     by_place: dict[Place, list[str]] = {place: [] for place in places.values()}
     for query in left:
         by_place[places[query.id]].append(query.id)
-    chosen = draw(
-        {json.dumps(place): ids for place, ids in by_place.items()}, settings.per_topic, settings.seed
-    )
-    drawn = [query for place in by_place for query in chosen[json.dumps(place)]]
+    chosen = draw(by_place, settings.per_topic, settings.seed)
+    drawn = [query for place in by_place for query in chosen[place]]
     counts.append(StepCount(f"drawn, {settings.per_topic} a topic", len(drawn)))
     records = {query.id: query for query in left}
     return _Drawn(
-        tuple(_source(records[query], places[query]) for query in drawn),
+        tuple(
+            QuerySource(query, *places[query], records[query].sha256, records[query].text) for query in drawn
+        ),
         _categories(topics.tree, [place for place, ids in by_place.items() if ids]),
         tuple(counts),
         dict(unsafe.most_common()),
@@ -235,10 +226,6 @@ def _without_near_duplicates(
     return [query for query, keep in zip(queries, kept.tolist(), strict=True) if keep]
 
 
-def _source(query: PoolQueryRecord, place: Place) -> QuerySource:
-    return QuerySource(query.id, *place, query.sha256, query.text)
-
-
 def _categories(tree: TopicTree, places: Sequence[Place]) -> tuple[CategoryTree, ...]:
     return tuple(
         CategoryTree(category, topics)
@@ -270,11 +257,7 @@ class SampleSettings:
     topics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            PrecomputeError: No query could be drawn with them.
-        """
+        """Check the settings. Raises PrecomputeError: No query could be drawn with them."""
         if self.per_topic < 1:
             raise PrecomputeError("A topic gives at least one query: --per-topic is 1 or more.")
         if not 0 <= self.shortest <= self.longest:
@@ -294,16 +277,7 @@ Topic = TypeVar("Topic", bound=Hashable)
 
 
 def draw(members: Mapping[Topic, Sequence[str]], count: int, seed: int) -> dict[Topic, tuple[str, ...]]:
-    """So many queries of each topic, or all of a topic that has no more.
-
-    Every query has a priority, the SHA-256 of seed and query, and the first of each topic are taken. So a
-    query that is added or dropped changes nothing but its own topic's draw, and there at most one query.
-
-    Args:
-        members: Ids of the queries of each topic.
-        count: How many at most.
-        seed: Another one draws others.
-    """
+    """So many queries of each topic, or all of a topic that has no more; another seed draws others."""
     return {topic: tuple(by_priority(queries, seed)[:count]) for topic, queries in members.items()}
 
 

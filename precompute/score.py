@@ -34,7 +34,6 @@ class ScoreSummary:
     """What scoring with one judge did, and what of it is stored now.
 
     Attributes:
-        judge: Its name.
         judged: Pairs judged now.
         stored: Pairs that were judged before.
         seconds: What it took.
@@ -64,22 +63,16 @@ def score_benchmark(
     topics: Sequence[str] = (),
     on_progress: Callable[[ScoringProgress], None] = lambda _: None,
 ) -> list[ScoreSummary]:
-    """Judge what is not judged yet under each of the criteria sets, and stores win rates.
+    """Judge what is not judged yet under each of the criteria sets, and store win rates; one summary a judge.
 
     Stored part by part, so an interrupted run continues where it was. Win rates of a criteria set are stored
     when all of its pairs are judged.
 
     Args:
-        database: the open database.
-        slug: the benchmark.
-        crms: the judges, one after the other.
         criteria_sets: what to judge by; a set without criteria is the default ranking.
         topics: only queries of these categories or topics; none for all. A judge that reads representations
             judges all in any case.
         on_progress: called with how far a judge is, at the start of every set and after every block.
-
-    Returns:
-        One summary a judge.
 
     Raises:
         DatabaseError: another process is scoring the benchmark with one of the judges; it changed while it
@@ -169,8 +162,7 @@ def _counts(benchmark: LoadedBenchmark, crm: CRM) -> tuple[int, int]:
 def distributed_judge(engine: Engine, name: str) -> CRM:
     """Return the judge of this name; one that reads texts does so in the engine's workers.
 
-    Raises:
-        CRMError: There is none, or it cannot be made.
+    Raises CRMError: There is none, or it cannot be made.
     """
     crm = get_crm(name)
     if engine.in_process or crm.representation is not None:
@@ -202,9 +194,8 @@ class DistributedCRM:
     def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
         """Blocks of all LLMs on a few queries each, each as soon as it is judged.
 
-        Raises:
-            PrecomputeError: The workers fail, or have another version of the judge.
-            CRMError: The judge fails.
+        Raises PrecomputeError: The workers fail, or have another version of the judge. Raises CRMError: The
+        judge fails.
         """
         batch = self._crm.pairs_at_once if isinstance(self._crm, HasBatch) else BATCH
         waiting: dict[int, QuestionBlock] = {}
@@ -220,16 +211,12 @@ class DistributedCRM:
 
 @dataclass(frozen=True)
 class _AskedBlock:
-    """The questions of one block."""
-
     number: int
     questions: tuple[Question, ...]
 
 
 @dataclass(frozen=True)
 class _JudgedBlock:
-    """The probabilities that A is preferred, one a question."""
-
     number: int
     prob_a: tuple[float, ...]
 
@@ -254,7 +241,6 @@ def win_rate_records(benchmark: LoadedBenchmark, prob: NDArray[np.float32]) -> l
     """Return the win rates of every LLM, each the same that the leaderboard shows for these topics.
 
     Args:
-        benchmark: The benchmark.
         prob: Its score matrix ``[L, Q]``, NaN where there is no verdict.
 
     Returns:

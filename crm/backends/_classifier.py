@@ -28,7 +28,6 @@ class ConversationTokenizer:
     It is what ``PromptTemplate.fit`` needs to keep the whole conversation within a window.
 
     Attributes:
-        tokenizer: The model's own.
         roles: Roles of the turns, in their order.
         opens_answer: Whether the model's answer is opened after the last turn.
     """
@@ -99,7 +98,6 @@ class SequenceClassifier(Protocol):
     """Runs a sequence classification model.
 
     Attributes:
-        tokenizer: The model's.
         window: Tokens that it can read.
         labels: 2 where it compares two responses, 1 where it scores one.
     """
@@ -120,8 +118,6 @@ class PromptedClassifier:
     """A loaded model and the prompts that it is shown.
 
     Attributes:
-        engine: Runs the model.
-        template: Its prompt.
         tokenizer: Turns prompts into tokens: the model's own, or a conversation in it.
         max_length: Tokens that a prompt may have, where that is less than the model reads.
 
@@ -145,8 +141,7 @@ class PromptedClassifier:
     def log_odds(self, questions: Sequence[Question]) -> Floats:
         """Log-odds that A is preferred ``[N]``.
 
-        Raises:
-            CriterionError: The criteria of a question do not fit into the model's window.
+        Raises CriterionError: The criteria of a question do not fit into the model's window.
         """
         cleaned = [without_marks(question, self._marks) for question in questions]
         window = min(self.engine.window, self.max_length or self.engine.window)
@@ -279,6 +274,16 @@ def checked_labels(found: int, expected: int | None, model: str) -> int:
             f"{'are' if expected > 1 else 'is'} expected here: name a model that {kind}."
         )
     return found
+
+
+def finite(margins: Floats, model: str) -> Floats:
+    """Return the margins as they are, or raise an UnavailableError that some are no numbers."""
+    if not np.isfinite(margins).all():
+        raise UnavailableError(
+            f"The checkpoint {model} answers with values that are no numbers: "
+            'train it again, or write dtype = "float32".'
+        )
+    return margins
 
 
 def _located(model: str, name: str, revision: str | None) -> Path | None:

@@ -174,7 +174,6 @@ class TextJudge(ABC):
 
 
 def _single(question: Question) -> list[Question]:
-    """Return the same pair under each criterion alone."""
     return [Question(CriteriaSet((criterion,)), question.pair) for criterion in question.criteria]
 
 

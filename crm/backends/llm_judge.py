@@ -1,7 +1,8 @@
 """Backend ``llm-judge``: a chat model that is asked which response suits the criteria better.
 
 ``provider = "openai"`` asks an OpenAI-compatible endpoint, ``provider = "transformers"`` a model in this
-process."""
+process.
+"""
 
 from __future__ import annotations
 
@@ -246,15 +247,12 @@ class EndpointJudge(TextJudge):
             **settings.extra_body,
         }
         completion = read_completion(self._client.post(CHAT_PATH, body), self._client)
-        self._count(completion)
-        return completion
-
-    def _count(self, completion: Completion) -> None:
-        settings, tokens = self._endpoint, completion.tokens
+        tokens = completion.tokens
         read, written = tokens.prompt or 0, tokens.completion or 0
         cost = read * settings.price_prompt + written * settings.price_completion
         with self._lock:
             self._usage += Usage(read, written, cost / _PER)
+        return completion
 
 
 class LocalSettings(TransformersSettings, PromptSettings, CheckpointSettings):
@@ -262,7 +260,6 @@ class LocalSettings(TransformersSettings, PromptSettings, CheckpointSettings):
 
     Attributes:
         gguf_file: Name of a GGUF file in the folder ``model``.
-        chat: Whether the prompt is a user's turn in the model's chat template.
     """
 
     provider: Literal["transformers"]
@@ -284,9 +281,8 @@ class LocalJudge(TextJudge):
     def prob_a(self, questions: Sequence[Question]) -> Floats:
         """Probability that the next token says A rather than B ``[N]``.
 
-        Raises:
-            UnavailableError: The model cannot be loaded.
-            CriterionError: The criteria of a question do not fit into its window.
+        Raises UnavailableError: The model cannot be loaded. Raises CriterionError: The criteria of a question
+        do not fit into its window.
         """
         from crm.llm.loading import by_length  # noqa: PLC0415  # loads PyTorch
 
@@ -328,14 +324,7 @@ class LocalJudge(TextJudge):
 
 @dataclass(frozen=True, eq=False)
 class _LoadedJudge:
-    """A causal language model ready to judge.
-
-    Attributes:
-        model: The model.
-        prompts: Fills prompts in and keeps them within the window.
-        marks: Texts that the tokenizer would read as its own.
-        letters: Tokens that say A, and tokens that say B.
-    """
+    """A causal language model ready to judge; ``letters`` are the tokens that say A, and those that say B."""
 
     model: CausalModel
     prompts: FittedTemplate

@@ -13,6 +13,7 @@ from crm.backends._classifier import (
     ClassifierCRM,
     PromptedClassifier,
     checked_labels,
+    finite,
     prompted_classifier,
     read_checkpoint_info,
 )
@@ -79,8 +80,7 @@ class TransformersClassifier:
     def margins(self, prompts: Sequence[list[int]]) -> Floats:
         """Log-odds of the first of two labels, or the score of the only one ``[N]``.
 
-        Raises:
-            UnavailableError: The model answers with values that are no numbers.
+        Raises UnavailableError: The model answers with values that are no numbers.
         """
         margins = np.empty(len(prompts), dtype=np.float32)
         with self._lock:
@@ -132,22 +132,7 @@ def load_transformers_classifier(
 ) -> TransformersClassifier:
     """Load a model with so many labels, and its tokenizer.
 
-    Raises:
-        UnavailableError: Either cannot be loaded, or is none that judges.
+    Raises UnavailableError: Either cannot be loaded, or is none that judges.
     """
     loaded = load_classifier(model, revision, dtype=settings.dtype, device=settings.device, labels=labels)
     return TransformersClassifier(model, loaded, load_tokenizer(model, revision), settings.batch_tokens)
-
-
-def finite(margins: Floats, model: str) -> Floats:
-    """Return the margins as they are.
-
-    Raises:
-        UnavailableError: Some are no numbers.
-    """
-    if not np.isfinite(margins).all():
-        raise UnavailableError(
-            f"The checkpoint {model} answers with values that are no numbers: "
-            'train it again, or write dtype = "float32".'
-        )
-    return margins

@@ -1,6 +1,7 @@
 """Backend ``vllm``: vLLM inside this process, for offline jobs.
 
-It needs an environment with vLLM, which asks for other versions of common packages than the app."""
+It needs an environment with vLLM, which asks for other versions of common packages than the app.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from crm.backends._classifier import (
     ClassifierCRM,
     PromptedClassifier,
     checked_labels,
+    finite,
     prompted_classifier,
     read_checkpoint_info,
 )
 from crm.backends._text_judge import CheckpointSettings, PromptSettings, VLLMJudgeSettings
 from crm.config import JudgeTable, VLLMSettings
-from crm.errors import UnavailableError
 from crm.llm.vllm import load_vllm
 from crm.protocol import Floats
 from crm.version import version_of
@@ -48,8 +49,7 @@ class InProcessClassifier:
     def __init__(self, name: str, llm: Any, *, labels: int | None) -> None:
         """Wrap a model; ``name`` is for messages.
 
-        Raises:
-            UnavailableError: It has another number of labels.
+        Raises UnavailableError: It has another number of labels.
         """
         self.tokenizer = llm.get_tokenizer()
         self.window = int(llm.model_config.max_model_len)
@@ -61,8 +61,7 @@ class InProcessClassifier:
     def margins(self, prompts: Sequence[list[int]]) -> Floats:
         """Log-odds of the first of two labels, or the score of the only one ``[N]``.
 
-        Raises:
-            UnavailableError: The model answers with values that are no numbers.
+        Raises UnavailableError: The model answers with values that are no numbers.
         """
         from vllm import PoolingParams  # noqa: PLC0415  # not in the app's environment
 
@@ -73,11 +72,7 @@ class InProcessClassifier:
                 use_tqdm=False,
             )
         logits = np.array([output.outputs.probs for output in outputs], dtype=np.float32)
-        if not np.isfinite(logits).all():
-            raise UnavailableError(
-                f"The checkpoint {self._name} answers with values that are no numbers: "
-                'train it again, or write dtype = "float32".'
-            )
+        logits = finite(logits, self._name)
         return logits[:, 0] if self.labels == 1 else logits[:, 0] - logits[:, 1]
 
 
@@ -86,9 +81,8 @@ def start_vllm(
 ) -> InProcessClassifier:
     """Start vLLM on a model with so many labels.
 
-    Raises:
-        UnavailableError: vLLM is not installed here.
-        UnavailableError: vLLM cannot run the model, or it has another number of labels.
+    Raises UnavailableError: vLLM is not installed here; vLLM cannot run the model, or it has another number
+    of labels.
     """
     llm = load_vllm(model, revision, settings, runner="pooling", max_length=max_length)
     return InProcessClassifier(model, llm, labels=labels)

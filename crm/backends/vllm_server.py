@@ -53,16 +53,10 @@ def make(table: JudgeTable) -> ClassifierCRM:
 
     def load() -> PromptedClassifier:
         info = CheckpointInfo() if settings.tokenizer is None else read_checkpoint_info(settings.tokenizer)
-        engine = connect(
-            table.name,
-            settings.model,
-            settings,
-            tokenizer=settings.tokenizer,
-            labels=info.labels or LABELS[settings.loss],
-        )
-        return prompted_classifier(
-            engine, info, settings.tokenizer or settings.model, settings, settings.max_length
-        )
+        labels = info.labels or LABELS[settings.loss]
+        engine = connect(table.name, settings.model, settings, tokenizer=settings.tokenizer, labels=labels)
+        model = settings.tokenizer or settings.model
+        return prompted_classifier(engine, info, model, settings, settings.max_length)
 
     return ClassifierCRM(table.name, version_of(table.backend, settings.identity()), settings, load)
 
@@ -82,8 +76,7 @@ class ServedClassifier:
     ) -> None:
         """Ask the server for a model with so many labels.
 
-        Raises:
-            UnavailableError: The server is down, or serves another model.
+        Raises UnavailableError: The server is down, or serves another model.
         """
         self.labels = labels
         self.window = served_window(server, model)
@@ -96,9 +89,8 @@ class ServedClassifier:
     def margins(self, prompts: Sequence[list[int]]) -> Floats:
         """Log-odds of the first of two labels, or the score of the only one ``[N]``.
 
-        Raises:
-            UnavailableError: The server is down, slow, refuses, or answers nonsense.
-            UnavailableError: Its model has another number of labels.
+        Raises UnavailableError: The server is down, slow, refuses, or answers nonsense; its model has another
+        number of labels.
         """
         size = self._batch_size
         # Prompts of one length share a request, so that none waits for a much longer one.
@@ -177,10 +169,8 @@ def connect(
 ) -> ServedClassifier:
     """The model on the server that a judge's settings name, with a tokenizer of a folder or a hub's model.
 
-    Raises:
-        ConfigError: The API key is not there.
-        UnavailableError: The tokenizer cannot be loaded.
-        UnavailableError: The server is down, or serves another model.
+    Raises ConfigError: The API key is not there. Raises UnavailableError: The tokenizer cannot be loaded; the
+    server is down, or serves another model.
     """
     server = LLMClient(
         Endpoint(
@@ -227,7 +217,6 @@ def served_window(server: LLMClient, model: str) -> int:
 
 
 def _finite_numbers(values: object) -> list[float] | None:
-    """Return a JSON list of finite numbers, or None if it is anything else."""
     if not isinstance(values, list):
         return None
     numbers = [

@@ -1,10 +1,10 @@
 """Find clusters of criteria, join them to themes, and describe these by keywords and adjectives.
 
-Clusters come from the pipeline that finds the topics of queries (`crm.data.topic_model`). Their centroids are
-joined by Ward's criterion to the wanted number of themes, which has no random part; keywords are those of
-c-TF-IDF over themes (BERTopic). Adjectives are found by the Hanover Tagger (Wartena 2019), which tags words in
-their sentence; its English model comes with its package and knows the tags of the British National Corpus. So
-“easy-to-follow” and “bold” count where they are adjectives and not where they are something else.
+Clusters come from the pipeline that finds the topics of queries (`crm.data.topic_model`). Their centroids
+are joined by Ward's criterion to the wanted number of themes, which has no random part; keywords are those
+of c-TF-IDF over themes (BERTopic). Adjectives are found by the Hanover Tagger (Wartena 2019), which tags
+words in their sentence; its English model comes with its package and knows the tags of the British National
+Corpus. So “easy-to-follow” and “bold” count where they are adjectives and not where they are something else.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ _EXTRA = ("keyword_{}", "avoid_{}")
 def read_criteria_lists(path: Path) -> list[tuple[str, ...]]:
     """Return texts of the criteria of every side of every annotated pair, single extra criteria included.
 
-    Raises:
-        CRMError: A row that is not as described.
+    Raises CRMError: A row that is not as described.
     """
     return [side for number, row in read_json_lines(path) for side in _sides(path, number, row)]
 
@@ -73,7 +72,6 @@ def cluster_criteria(
     Args:
         lists: The criteria of every side of every pair.
         seed: Of UMAP's layout and of the first held-out cluster.
-        share: Of all criteria that are to be held out.
         progress: Told how many criteria are embedded.
 
     Raises:
@@ -81,9 +79,7 @@ def cluster_criteria(
     """
     texts = sorted({text for criteria in lists for text in criteria})
     if len(texts) < _MIN_CRITERIA:
-        raise CRMError(
-            f"There are {len(texts)} different criteria: clusters need at least {_MIN_CRITERIA}."
-        )
+        raise CRMError(f"There are {len(texts)} different criteria: clusters need at least {_MIN_CRITERIA}.")
     embeddings = sentence_encoder().encode(texts, progress=progress).embedding
     topics = find_topics(texts, embeddings, replace(_PARAMETERS, seed=seed))
     if topics is None:
@@ -111,8 +107,6 @@ def held_out_clusters(lists: Sequence[Sequence[int]], share: float, seed: int) -
 
     Args:
         lists: Clusters of the criteria of every list.
-        share: Of all criteria.
-        seed: Of the first cluster.
     """
     size = 1 + max(number for numbers in lists for number in numbers)
     counts = np.zeros((len(lists), size), dtype=np.int64)
@@ -238,13 +232,9 @@ _MIN_LETTERS = 3
 
 
 def adjective_counts(texts: Mapping[str, int]) -> Counter[str]:
-    """Return how often each adjective occurs, in lower case.
+    """Return how often each adjective occurs, in lower case, in texts that occur so often each.
 
-    Args:
-        texts: Criteria, and how often each of them occurs.
-
-    Raises:
-        UnavailableError: The tagger is not installed.
+    Raises UnavailableError: The tagger is not installed.
     """
     tagger, ignored = _tagger()
     counts: Counter[str] = Counter()
@@ -264,8 +254,7 @@ def adjective_counts(texts: Mapping[str, int]) -> Counter[str]:
 def lemmas(words: Sequence[str]) -> list[str]:
     """Return the dictionary form of every word, in lower case.
 
-    Raises:
-        UnavailableError: The tagger is not installed.
+    Raises UnavailableError: The tagger is not installed.
     """
     tagger, _ = _tagger()
     return [str(tagger.analyze(word)[0]).lower() for word in words]

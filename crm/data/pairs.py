@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from itertools import chain, islice
@@ -53,7 +53,7 @@ class LabelledPair:
     label: float = _UNKNOWN
     kind: str = "list"
     id: Any = None
-    opposite: CriteriaSet = CriteriaSet()
+    opposite: CriteriaSet = field(default_factory=CriteriaSet)
     extra: tuple[Criterion, ...] = ()
     split: str = ""
     instruction: str = ""
@@ -130,9 +130,7 @@ def favoured_labels(
     """
     favoured: list[float] = []
     for start in range(0, len(pairs), _AT_ONCE):
-        verdicts = general.judge(
-            [Question(CriteriaSet(), pair) for pair in pairs[start : start + _AT_ONCE]]
-        )
+        verdicts = general.judge([Question(CriteriaSet(), pair) for pair in pairs[start : start + _AT_ONCE]])
         favoured += [1.0 if verdict.prob_a >= _EVEN else -1.0 for verdict in verdicts]
         progress(len(favoured), len(pairs))
     return favoured
@@ -265,8 +263,7 @@ Reader = Callable[[Mapping[str, Any]], LabelledPair]
 def read_pairs(path: Path) -> list[LabelledPair]:
     """Read lines {"id", "query", "response_a", "response_b", "criteria"}.
 
-    Raises:
-        CRMError: Naming row and reason.
+    Raises CRMError: Naming row and reason.
     """
     return [_checked(path, number, row, _from_score_line) for number, row in read_json_lines(path)]
 

@@ -46,7 +46,6 @@ class CriterionClusters:
     """All clusters, each known by its position.
 
     Attributes:
-        clusters: The K clusters.
         centroids: Mean embeddings of their criteria, of unit length ``[K, 384]``.
     """
 
@@ -90,11 +89,7 @@ class CriterionClusters:
 
     @classmethod
     def load(cls, path: Path) -> CriterionClusters:
-        """Read clusters that ``save`` wrote.
-
-        Raises:
-            CRMError: The file is absent or damaged.
-        """
+        """Read clusters that ``save`` wrote. Raises CRMError: The file is absent or damaged."""
         from pyarrow import ArrowException, parquet  # noqa: PLC0415
 
         if not path.is_file():
@@ -160,7 +155,6 @@ class Theme:
     """A broad cluster of criteria.
 
     Attributes:
-        name: What it is called.
         keywords: Its most typical words by c-TF-IDF, the most typical first.
         n: Occurrences of its criteria.
         adjectives: Its most frequent adjectives with their occurrences; none is in two themes.
@@ -189,7 +183,6 @@ class CriterionThemes:
         source: Where the criteria come from, in a few words.
         n_lists: Number of lists of criteria.
         n_different: Number of different criteria.
-        themes: The themes.
     """
 
     source: str
@@ -217,11 +210,7 @@ class CriterionThemes:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CriterionThemes:
-        """Read themes.
-
-        Raises:
-            CRMError: They are none, or of another format.
-        """
+        """Read themes. Raises CRMError: They are none, or of another format."""
         try:
             if value["format"] != _FORMAT:
                 raise ValueError
@@ -231,28 +220,18 @@ class CriterionThemes:
             raise CRMError(f"It holds no themes of criteria: {_REMAKE_THEMES}.") from error
 
     def save(self, path: Path) -> None:
-        """Write the themes as JSON, whole or not at all.
-
-        Raises:
-            CRMError: The file cannot be written.
-        """
+        """Write the themes as JSON, whole or not at all. Raises CRMError: The file cannot be written."""
         partial = path.with_name(f"{path.name}.partial")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             partial.write_text(_laid_out(self.to_json()), encoding="utf-8")
             partial.replace(path)
         except OSError as error:
-            raise CRMError(
-                f"{path} cannot be written ({error.strerror}): choose another --out."
-            ) from error
+            raise CRMError(f"{path} cannot be written ({error.strerror}): choose another --out.") from error
 
     @classmethod
     def load(cls, path: Path) -> CriterionThemes:
-        """Read what ``save`` wrote.
-
-        Raises:
-            CRMError: There is none, or it cannot be read.
-        """
+        """Read what ``save`` wrote. Raises CRMError: There is none, or it cannot be read."""
         try:
             return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
         except OSError as error:

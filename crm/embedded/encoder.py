@@ -160,11 +160,7 @@ class SentenceEncoder:
 
 @contextmanager
 def _threads(count: int | None) -> Iterator[None]:
-    """Let PyTorch compute on so many threads; None leaves its own choice.
-
-    A short text is read in 8 ms on one thread. On two, these wait for each other, and when the cores are
-    busy with something else for up to half a second.
-    """
+    """Let PyTorch compute on so many threads, None its own choice; a short text waits on more than one."""
     import torch  # noqa: PLC0415
 
     before = torch.get_num_threads()

@@ -8,7 +8,8 @@ criterion can move, holds responses back that are written for the judge.
 
 From contributions of features to words: “shorter by 96 words”, “7 numbered steps against none”.
 
-A property is quoted as the model reads it: structure by its count, wording by its number per 100 words."""
+A property is quoted as the model reads it: structure by its count, wording by its number per 100 words.
+"""
 
 from __future__ import annotations
 
@@ -80,9 +81,7 @@ class Member:
     def scaled(self, factor: float) -> Member:
         """Return the same network with all its margins multiplied."""
         return replace(
-            self,
-            feature_weight=self.feature_weight * np.float32(factor),
-            cosine=self.cosine * factor,
+            self, feature_weight=self.feature_weight * np.float32(factor), cosine=self.cosine * factor
         )
 
     def directions(self, embeddings: Floats) -> Floats:
@@ -131,9 +130,8 @@ class EmbeddedCRM:
         """Judge pairs of texts; each distinct response and criterion is encoded once."""
         answers = list(dict.fromkeys(answer for item in questions for answer in query_responses(item.pair)))
         row = {answer: index for index, answer in enumerate(answers)}
-        features = self._features.encode([text for text, _ in answers], [query for _, query in answers])[
-            "features"
-        ]
+        encoded = self._features.encode([text for text, _ in answers], [query for _, query in answers])
+        features = encoded["features"]
         penalty = self._penalty(features)
         self._learn([criterion.text for item in questions for criterion in item.criteria])
         verdicts = []
@@ -162,12 +160,11 @@ class EmbeddedCRM:
         """Return how all responses of a benchmark stand under single criteria, polarity included."""
         stored = benchmark.representation(self._features.name)
         directions = self._signed(CriteriaSet(tuple(criteria))) * self._features.step
-        penalty = np.zeros(stored["digest"].shape, dtype=np.float32)
+        present = stored["digest"] != MISSING
+        penalty = np.zeros(present.shape, dtype=np.float32)
         if self._guard is not None:
             penalty = self._guard.penalty_once(stored["features"], self._features.step)
-        return ResponseMargins(
-            project(stored["features"], directions.T), penalty, stored["digest"] != MISSING
-        )
+        return ResponseMargins(project(stored["features"], directions.T), penalty, present)
 
     def direction(self, criteria: CriteriaSet) -> Floats:
         """The criteria folded into one direction ``[D]`` in units of φ; without criteria the general one.
@@ -332,8 +329,6 @@ def reasons(
         direction: The criterion's direction in feature space ``[D]``.
         style_a: Raw style counts of A ``[S]``.
         style_b: Raw style counts of B ``[S]``.
-        features: The representation that φ was made with.
-        most: How many reasons at most.
     """
     contributions = difference * direction
     found = [
@@ -361,11 +356,7 @@ def _wording(contributions: Floats, difference: Floats, features: Representation
 
 
 def _style(
-    contributions: Floats,
-    difference: Floats,
-    style_a: NDArray[Any],
-    style_b: NDArray[Any],
-    sheet: StyleSheet,
+    contributions: Floats, difference: Floats, style_a: NDArray[Any], style_b: NDArray[Any], sheet: StyleSheet
 ) -> Iterator[Reason]:
     for index, feature in enumerate(sheet.features):
         if difference[index] != 0:

@@ -1,8 +1,4 @@
-"""Relevance features: how a response relates to the query, which no style of writing can stand in for.
-
-Products of stored features with directions, without widening all of them at once.
-
-Representations: what the embedded CRM stores of a response instead of its text.
+"""Representations: what the embedded CRM stores of a response instead of its text.
 
 A response becomes a vector φ of parts, each scaled to about unit spread and stored as one byte a feature:
 
@@ -13,7 +9,8 @@ A response becomes a vector φ of parts, each scaled to about unit spread and st
   explanation can quote them;
 - *relevance*: how the response relates to the query.
 
-A representation is fitted once and then fixed under its name, as stored vectors depend on it."""
+A representation is fitted once and then fixed under its name, as stored vectors depend on it.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +56,9 @@ _SHORT = 3
 def relevance_features(
     responses: Sequence[str], queries: Sequence[str], embedding: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the relevance of N responses to their queries ``[N, len(RELEVANCE)]``; 0 where a query is blank.
+    """Return the relevance of N responses to their queries ``[N, len(RELEVANCE)]``; 0 for a blank query.
 
-    Args:
-        responses: Texts.
-        queries: The query of each.
-        embedding: Unit sentence embeddings of the responses ``[N, 384]``.
+    The embeddings are unit sentence embeddings of the responses ``[N, 384]``.
     """
     asked = _embedded(tuple(dict.fromkeys(queries)))
     values = np.zeros((len(responses), len(RELEVANCE)), dtype=np.float32)
@@ -78,11 +72,7 @@ def _shared_words(response: str, query: str) -> tuple[float, float, float]:
     given, wanted = _content(response), _content(query)
     start = _content(re.split(r"(?<=[.!?:])\s|\n", response.strip(), maxsplit=1)[0])
     both = len(given & wanted)
-    return (
-        both / max(1, len(wanted)),
-        both / max(1, len(given)),
-        len(start & wanted) / max(1, len(start)),
-    )
+    return (both / max(1, len(wanted)), both / max(1, len(given)), len(start & wanted) / max(1, len(start)))
 
 
 def _content(text: str) -> frozenset[str]:
@@ -101,14 +91,7 @@ above that its threads wait for each other, on busy cores for far longer than th
 
 
 def project(features: NDArray[np.int8], direction: Floats) -> Floats:
-    """Product of stored features ``[..., D]`` and a direction ``[D]`` or H of them ``[D, H]``, in float32.
-
-    The bytes are widened block by block, so that no more than a block of them is ever in memory as
-    floating-point numbers.
-
-    Returns:
-        ``[...]`` for one direction, ``[..., H]`` for several.
-    """
+    """Return features ``[..., D]`` times one direction ``[D]``, or H of them ``[D, H]``, in float32."""
     rows = features.reshape(-1, features.shape[-1])
     several = direction.shape[1:]
     height = max(1, _BLOCK_CELLS // (rows.shape[1] * max(1, *several, 1)))
@@ -160,7 +143,6 @@ class Representation:
         sheet: The counted style features.
         state_mean: Mean early state of the fitting responses ``[384]``.
         projection: From centred early states to wording features ``[384, W]``; the tones come last.
-        tones: The named tones.
         style_mean: Mean transformed style of the fitting responses ``[S]``.
         style_spread: Standard deviation of the same ``[S]``.
         relevance_mean: Mean relevance features of the fitting responses ``[R]``.
@@ -222,9 +204,7 @@ class Representation:
         """Return the arrays stored for N responses; a missing one (None) has digest ``MISSING``.
 
         Args:
-            texts: Responses.
             queries: What each of them answers; blank where that is unknown.
-            progress: Told how many of the responses are done.
 
         Returns:
             ``features`` int8 ``[N, D]``, ``style`` float16 ``[N, S]`` raw counts, ``digest`` uint64 ``[N]``.

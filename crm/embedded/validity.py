@@ -163,13 +163,11 @@ class ValidityCheck:
         if correlation[first, second] > _AT_ODDS:
             return []
         one, other = criteria.criteria[int(first)], criteria.criteria[int(second)]
-        return [
-            CriterionWarning(
-                None,
-                f"“{one}” and “{other}” pull in opposite directions: "
-                "where one answer meets the first, the other meets the second.",
-            )
-        ]
+        message = (
+            f"“{one}” and “{other}” pull in opposite directions: "
+            "where one answer meets the first, the other meets the second."
+        )
+        return [CriterionWarning(None, message)]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a weights file stores."""

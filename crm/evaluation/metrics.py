@@ -22,15 +22,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Share of right verdicts with its 95 % Wilson interval; an undecided verdict counts half.
-
-    Attributes:
-        subset: What was judged.
-        n: Number of verdicts.
-        value: Fraction right.
-        low: Lower end of the interval.
-        high: Upper end.
-    """
+    """Share of right verdicts with its 95 % Wilson interval; an undecided verdict counts half."""
 
     subset: str
     n: int
@@ -44,7 +36,6 @@ class ReliabilityBin:
     """Verdicts that are about equally sure.
 
     Attributes:
-        n: Number of verdicts.
         mean_prob: Their mean probability that A is preferred.
         share: Share of them where A is.
     """
@@ -76,7 +67,6 @@ class LengthBias:
     """How much length moves a verdict that the criteria do not ask for.
 
     Attributes:
-        n: Number of verdicts.
         correlation: Partial correlation of the probability for A and the logarithm of the ratio of lengths
             in characters, given the label; positive where longer responses are favoured, 0 is no bias.
         low: Lower end of its 95 % interval (Fisher's z).

@@ -32,7 +32,6 @@ class JudgingSpeed:
         pairs: Number of timed verdicts; the first one, which loads the judge, is not among them.
         seconds_per_1000: Seconds for 1,000 pairs.
         cost_per_1000: Money for 1,000 pairs, in the currency of the configured prices; None where unknown.
-        machine: What it was timed on.
     """
 
     pairs: int
@@ -46,8 +45,6 @@ class JudgeReport:
     """One judge's results on a folder of evaluation sets.
 
     Attributes:
-        judge: Its name.
-        version: Its version.
         data: Digest of the evaluation sets.
         limit: Questions drawn from every set, None for all of them.
         seed: Of that draw.
@@ -97,11 +94,7 @@ class JudgeReport:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> JudgeReport:
-        """Read a report.
-
-        Raises:
-            CRMError: It is none, or of another format.
-        """
+        """Read a report. Raises CRMError: It is none, or of another format."""
         try:
             if value["format"] != _REPORT_FORMAT:
                 raise ValueError
@@ -125,11 +118,7 @@ class JudgeReport:
 
 
 def read_report(path: Path) -> JudgeReport:
-    """Read a stored report.
-
-    Raises:
-        CRMError: There is none, or it cannot be read.
-    """
+    """Read a stored report. Raises CRMError: There is none, or it cannot be read."""
     try:
         return JudgeReport.from_json(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
@@ -141,11 +130,7 @@ def read_report(path: Path) -> JudgeReport:
 
 
 def write_report(path: Path, report: JudgeReport) -> None:
-    """Store a report as JSON.
-
-    Raises:
-        CRMError: The file cannot be written.
-    """
+    """Store a report as JSON. Raises CRMError: The file cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(report.to_json(), indent=2, ensure_ascii=False)
@@ -157,8 +142,7 @@ def write_report(path: Path, report: JudgeReport) -> None:
 def bundled_reports(folder: Path = BUNDLED_REPORTS) -> tuple[JudgeReport, ...]:
     """Return the reports that are shipped, best average on new topics first.
 
-    Raises:
-        CRMError: One of them cannot be read.
+    Raises CRMError: One of them cannot be read.
     """
     reports = [read_report(path) for path in sorted(folder.glob("*.json"))]
     return tuple(sorted(reports, key=lambda report: -(report.average("topic") or 0.0)))
@@ -223,18 +207,10 @@ def _accuracies(reports: Sequence[JudgeReport], kind: Generalization) -> ReportT
 
 def _properties(reports: Sequence[JudgeReport]) -> ReportTable:
     columns = (
-        *(
-            "judge",
-            "criterion",
-            "keyword",
-            "avoid",
-            "calibration error",
-            "order gap",
-            "flipped",
-            "first place",
-        ),
-        *("length bias", "s / 1,000", "cost / 1,000"),
+        *("judge", "criterion", "keyword", "avoid", "calibration error", "order gap", "flipped"),
+        *("first place", "length bias", "s / 1,000", "cost / 1,000"),
     )
+    machines = " and ".join(dict.fromkeys(report.speed.machine for report in reports))
     return ReportTable(
         "Single criteria, calibration, biases, speed and cost",
         columns,
@@ -243,7 +219,7 @@ def _properties(reports: Sequence[JudgeReport]) -> ReportTable:
         "the probability when A and B change places; flipped: verdicts in % that change with them; first "
         "place: verdicts in % for the response named first, 50 is no preference. Length bias: partial "
         "correlation of verdict and log ratio of lengths given the label. Seconds and cost for 1,000 pairs. "
-        + _machines(reports),
+        f"Timed on {machines}.",
     )
 
 
@@ -268,11 +244,6 @@ def _name(report: JudgeReport, kind: Generalization) -> str:
     star = "*" if kind == "criterion" and report.held_out_judge else ""
     sampled = f" ({report.limit} drawn)" if report.limit else ""
     return f"{report.judge} {report.version}{star}{sampled}"
-
-
-def _machines(reports: Sequence[JudgeReport]) -> str:
-    machines = list(dict.fromkeys(report.speed.machine for report in reports))
-    return "Timed on " + " and ".join(machines) + "."
 
 
 def percent(fraction: float | None) -> str:

@@ -24,7 +24,7 @@ from crm.evaluation.metrics import (
 )
 from crm.evaluation.report import JudgeReport, JudgingSpeed
 from crm.evaluation.sets import TABLE, EvaluationSets, Subset
-from crm.llm.chat_model import Metered, Usage
+from crm.llm.chat_model import Metered
 from crm.protocol import CRM
 from crm.report_table import describe_machine
 
@@ -34,7 +34,6 @@ class Evaluation:
     """A judge's results on any labelled pairs.
 
     Attributes:
-        crm: Name of the judge.
         accuracies: Per criteria list, per single criterion of a list, and per kind of extra criterion.
         calibration_error: Expected calibration error over lists, ten bins of equal width.
     """
@@ -91,19 +90,19 @@ def evaluate_judge(
     new topics. Speed and cost are those of “T+”, where no pair occurs twice.
 
     Args:
-        crm: The judge.
-        data: The sets.
         held_out_judge: Answers what is about held-out criteria in the judge's place: trained without them.
         limit: Draw at most so many questions from every set and kind of single criterion.
         seed: Of that draw.
         price_per_hour: Price of the machine, where the judge does not report its own cost.
-        progress: Told after every group of questions.
 
     Raises:
         CRMError: The judge cannot answer.
         CRMError: There is no question on new topics.
     """
-    asked = _asked_by_set(data, limit, seed)
+    # Ties have no right answer and are left out.
+    asked = {
+        name: _drawn([item for item in items if item.label], limit, seed) for name, items in _parts(data)
+    }
     plus, minus = Subset.TOPIC_PLUS.value, Subset.TOPIC_MINUS.value
     if not asked[plus]:
         raise CRMError("The evaluation sets hold no question on new topics: make them from annotations.")
@@ -127,8 +126,7 @@ def evaluate_judge(
     together = np.concatenate([prob[plus], prob[minus]])
     label = np.array([item.label for item in plain], dtype=np.float64)
     length_a, length_b = np.array(
-        [[len(item.pair.response_a), len(item.pair.response_b)] for item in plain],
-        dtype=np.float64,
+        [[len(item.pair.response_a), len(item.pair.response_b)] for item in plain], dtype=np.float64
     ).T
     return JudgeReport(
         judge=crm.name,
@@ -154,10 +152,10 @@ def _timed_answers(
 ) -> tuple[Numbers, JudgingSpeed]:
     """Return probabilities that A is preferred ``[N]``, and what they took."""
     crm.judge([items[0].question])  # loads what has to be loaded, which is not the speed of judging
-    used, began = _usage(crm), perf_counter()
+    spent, began = _cost(crm), perf_counter()
     prob = _answers(crm, {"": items}, count)[""]
     seconds = 1000 * (perf_counter() - began) / len(items)
-    cost = 1000 * (_usage(crm) - used).cost / len(items)
+    cost = 1000 * (_cost(crm) - spent) / len(items)
     if not cost and price_per_hour is not None:
         cost = seconds * price_per_hour / 3600
     return prob, JudgingSpeed(len(items), seconds, cost or None, describe_machine())
@@ -166,10 +164,7 @@ def _timed_answers(
 def _answers(
     crm: CRM, asked: Mapping[str, Sequence[LabelledPair]], count: Callable[[int], None]
 ) -> dict[str, Numbers]:
-    """Return probabilities that A is preferred, by set; questions on one pair are asked together.
-
-    A judge that encodes responses meets each of them once that way.
-    """
+    """Return probabilities that A is preferred, by set; each response is encoded once, with its pair."""
     prob = {name: np.full(len(items), np.nan) for name, items in asked.items()}
     rank: dict[object, int] = {}
     for items in asked.values():
@@ -188,20 +183,16 @@ def _answers(
     return prob
 
 
-def _usage(crm: CRM) -> Usage:
-    return crm.usage() if isinstance(crm, Metered) else Usage()
+def _cost(crm: CRM) -> float:
+    return crm.usage().cost if isinstance(crm, Metered) else 0.0
 
 
 def _accuracy(name: str, items: Sequence[LabelledPair], prob: Numbers) -> Accuracy:
     return accuracy(name, [right(p, item.label) for p, item in zip(prob, items, strict=True)])
 
 
-def _asked_by_set(data: EvaluationSets, limit: int | None, seed: int) -> dict[str, list[LabelledPair]]:
-    """What is asked, by set and by kind of single criterion; ties have no right answer and are left out."""
-    return {name: _drawn([item for item in items if item.label], limit, seed) for name, items in _parts(data)}
-
-
 def _parts(data: EvaluationSets) -> Iterator[tuple[str, Sequence[LabelledPair]]]:
+    """Yield what is asked, by set and by kind of single criterion."""
     for subset in Subset:
         if subset is not Subset.SINGLE:
             yield subset.value, data.sets[subset]

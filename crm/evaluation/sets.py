@@ -66,20 +66,8 @@ class Subset(StrEnum):
 
 
 TABLE: Mapping[Generalization, tuple[Subset, ...]] = {
-    "topic": (
-        Subset.TOPIC_PLUS,
-        Subset.TOPIC_MINUS,
-        Subset.TOPIC_REMOVE,
-        Subset.TOPIC_ADD,
-        Subset.TOPIC_REPLACE,
-    ),
-    "criterion": (
-        Subset.CRITERION_PLUS,
-        Subset.CRITERION_MINUS,
-        Subset.CRITERION_REMOVE,
-        Subset.CRITERION_ADD,
-        Subset.CRITERION_REPLACE,
-    ),
+    "topic": tuple(subset for subset in Subset if subset.startswith("topic")),
+    "criterion": tuple(subset for subset in Subset if subset.startswith("criterion")),
 }
 """The five sets of each kind in the order of the paper's Table 2."""
 
@@ -100,9 +88,7 @@ def build_sets(
     Args:
         pairs: All annotated pairs, both directions of each, both splits.
         general: The judge whose verdict without criteria decides between “+” and “−”.
-        clusters: Which criteria are held out.
         seed: Of the noises and of the order of responses.
-        progress: Told how many pairs are judged without criteria.
 
     Raises:
         CRMError: No pair is in the split ``dev``.
@@ -163,10 +149,7 @@ def _five_sets(
 
 
 class _Orders:
-    """Which side the general judge favours, and which response is shown first.
-
-    Half of the pairs of either split, by chance, have the favoured side first.
-    """
+    """Which side the general judge favours, and, by chance for half of a split's pairs, is shown first."""
 
     def __init__(self, pairs: Sequence[Directions], favoured: Mapping[int, float], seed: int) -> None:
         self._favoured = favoured
@@ -189,7 +172,6 @@ class _Orders:
 
 
 def _cluster_numbers(pairs: Sequence[Directions], clusters: CriterionClusters) -> dict[str, int]:
-    """Cluster of every criterion that occurs, by its text."""
     occurring: Iterable[Criterion] = (
         one for item in chain.from_iterable(pairs) for one in (*item.criteria, *item.extra)
     )
@@ -207,8 +189,6 @@ class SetStatistics:
     """What the paper's Table 5 says of a set.
 
     Attributes:
-        subset: The set's name.
-        samples: Number of questions.
         turns: Mean number of messages in a conversation, the query included.
         criteria: Mean number of criteria.
         label_a: Questions whose answer is A.
@@ -249,12 +229,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class EvaluationSets:
-    """A folder of sets, read.
-
-    Attributes:
-        manifest: How they were made.
-        sets: The questions with their answers by set.
-    """
+    """A folder of sets, read: how they were made, and the questions with their answers by set."""
 
     manifest: Manifest
     sets: Mapping[Subset, Sequence[LabelledPair]]
@@ -295,20 +270,15 @@ def read_sets(folder: Path) -> EvaluationSets:
     sets: dict[Subset, Sequence[LabelledPair]] = {}
     for subset in Subset:
         path = folder / f"{subset}.jsonl"
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != manifest.digests.get(
-            subset
-        ):
+        written = manifest.digests.get(subset)
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != written:
             raise CRMError(f"{path} is not as it was written: {_REMAKE}.")
         sets[subset] = read_labelled_pairs(path, folder, None) if path.stat().st_size else []
     return EvaluationSets(manifest, sets)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read only the description of a folder of sets.
-
-    Raises:
-        CRMError: There is none, or it cannot be read.
-    """
+    """Read only the description of a folder of sets. Raises CRMError: There is none, or it cannot be read."""
     path = folder / MANIFEST
     if not path.is_file():
         raise CRMError(f"There are no evaluation sets in {folder}: {_REMAKE}.")

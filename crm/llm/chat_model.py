@@ -65,14 +65,16 @@ class LLMFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenUsage:
-    """Tokens read and written; None where the server does not count them."""
+class Usage:
+    """Tokens read and written, None where the server does not count them, and money at configured prices."""
 
     prompt: int | None = None
     completion: int | None = None
+    cost: float = 0.0
 
-    def __add__(self, other: TokenUsage) -> TokenUsage:
-        return TokenUsage(_sum(self.prompt, other.prompt), _sum(self.completion, other.completion))
+    def __add__(self, other: Usage) -> Usage:
+        prompt, completion = _sum(self.prompt, other.prompt), _sum(self.completion, other.completion)
+        return Usage(prompt, completion, self.cost + other.cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,6 @@ class Outcome:
     """What came of asking for one response.
 
     Attributes:
-        prompt: The query.
         result: The answer, or why there is none.
         tokens: Of all attempts.
         seconds: That the last attempt took.
@@ -89,7 +90,7 @@ class Outcome:
 
     prompt: Prompt
     result: LLMReply | LLMFailure
-    tokens: TokenUsage = TokenUsage()
+    tokens: Usage = Usage()
     seconds: float = 0.0
     retried: tuple[FailureKind, ...] = ()
 
@@ -127,36 +128,6 @@ def split_thinking(content: str) -> tuple[str, str | None]:
     if closed and OPENING not in before:
         return answer.strip(), before.strip() or None
     return content, None
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Tokens read and written by a judge, and what they cost at the configured prices.
-
-    Attributes:
-        prompt_tokens: Tokens read.
-        completion_tokens: Tokens written.
-        cost: Money, in the currency of the configured prices; 0 where none are configured.
-    """
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float = 0.0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cost + other.cost,
-        )
-
-    def __sub__(self, other: Usage) -> Usage:
-        """What was used between two readings."""
-        return Usage(
-            self.prompt_tokens - other.prompt_tokens,
-            self.completion_tokens - other.completion_tokens,
-            self.cost - other.cost,
-        )
 
 
 @runtime_checkable

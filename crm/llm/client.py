@@ -87,7 +87,6 @@ class RequestError(UnavailableError):
     """One request that failed: for a moment, for its content, or as every other one will.
 
     Attributes:
-        kind: What went wrong.
         problem: That in one sentence without advice.
         code: The server's own name of the error; empty where it has none.
         passes: Whether it may be over in a moment.
@@ -132,11 +131,7 @@ class LLMClient:
         self._secret: str | None = None
 
     def connect(self) -> httpx2.Client:
-        """Make the client ready to ask.
-
-        Raises:
-            ConfigError: The API key is not there.
-        """
+        """Make the client ready to ask. Raises ConfigError: The API key is not there."""
         with self._lock:
             if self._client is None:
                 self._client = httpx2.Client(**self._options())
@@ -145,24 +140,21 @@ class LLMClient:
     def connect_async(self) -> httpx2.AsyncClient:
         """Make a client for the coroutines of one event loop, which they close.
 
-        Raises:
-            ConfigError: The API key is not there.
+        Raises ConfigError: The API key is not there.
         """
         return httpx2.AsyncClient(**self._options())
 
     def get(self, path: str) -> Any:
         """Return what the server answers, tried twice: whether it is there at all should be known soon.
 
-        Raises:
-            UnavailableError: It is down, slow, refuses, or answers nonsense.
+        Raises UnavailableError: It is down, slow, refuses, or answers nonsense.
         """
         return self._patiently(min(self.endpoint.retries, 1), "GET", path, None)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Return what the server answers to a JSON body, asked again where it failed for the moment.
 
-        Raises:
-            UnavailableError: It is down, slow, refuses, or answers nonsense; as ``RequestError``.
+        Raises UnavailableError: It is down, slow, refuses, or answers nonsense; as ``RequestError``.
         """
         return self._patiently(self.endpoint.retries, "POST", path, body)
 
@@ -272,10 +264,8 @@ class LLMClient:
         """Make an error of one sentence: what is wrong, and how to fix it."""
         problem = subject or f"{self._subject[0].upper()}{self._subject[1:]} {what}"
         advice = (_ADVICE if self.endpoint.kind == "chat" else _POOLING_ADVICE).get(kind)
-        how = (
-            "" if advice is None else f": {advice.format(file=self.endpoint.file, owner=self.endpoint.owner)}"
-        )
-        return RequestError(f"{problem}{how}.", kind, f"{problem}.", **known)
+        how = advice.format(file=self.endpoint.file, owner=self.endpoint.owner) if advice else ""
+        return RequestError(f"{problem}{how and f': {how}'}.", kind, f"{problem}.", **known)
 
 
 def retry_policy(retries: int, again: Callable[[RequestError], bool], max_wait: float) -> dict[str, Any]:

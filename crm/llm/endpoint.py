@@ -22,7 +22,7 @@ from crm.llm.chat_model import (
     Outcome,
     Prompt,
     ReplyStatus,
-    TokenUsage,
+    Usage,
     split_thinking,
 )
 from crm.llm.client import Endpoint, LLMClient, RequestError, retry_policy
@@ -93,9 +93,9 @@ class Completion(BaseModel):
     usage: Annotated[CompletionUsage, _only(dict, {})] = CompletionUsage()
 
     @property
-    def tokens(self) -> TokenUsage:
+    def tokens(self) -> Usage:
         """Tokens read and written."""
-        return TokenUsage(self.usage.prompt_tokens, self.usage.completion_tokens)
+        return Usage(self.usage.prompt_tokens, self.usage.completion_tokens)
 
     def reply(self, client: LLMClient) -> LLMReply:
         """Return the reply without the API key; its text is None where the model wrote nothing."""
@@ -118,11 +118,7 @@ class Completion(BaseModel):
 
 
 def read_completion(answer: object, client: LLMClient) -> Completion:
-    """Read a completion.
-
-    Raises:
-        RequestError: There is none in the answer.
-    """
+    """Read a completion. Raises RequestError: There is none in the answer."""
     if isinstance(answer, dict) and answer.get("error"):
         raise client.nonsense("an error in place of a reply")
     try:
@@ -171,7 +167,6 @@ class InteractiveLLM:
         """Return the LLM of this name in ``llms.toml``.
 
         Args:
-            name: Of its table.
             variable: The environment variable that names it, for messages.
             patience: Seconds that one request may take at most, whatever the table says; it is not sent again
                 then. By default the table decides.
@@ -252,8 +247,7 @@ class EndpointChatModel:
     def __init__(self, name: str, settings: EndpointLLMSettings, rate_limit: RateLimit) -> None:
         """Describe an LLM; ``rate_limit`` is shared by all of one address.
 
-        Raises:
-            ConfigError: The API key is not there.
+        Raises ConfigError: The API key is not there.
         """
         self._settings = settings
         self._rate_limit = rate_limit
@@ -314,7 +308,7 @@ class _Request:
         self._connection = connection
         self._rate_limit = rate_limit
         self._prompt = prompt
-        self._tokens = TokenUsage()
+        self._tokens = Usage()
         self._seconds = 0.0
         self._failures: list[FailureKind] = []
 

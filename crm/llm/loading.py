@@ -29,11 +29,7 @@ transformers.logging.disable_progress_bar()
 
 
 def load_tokenizer(model: str, revision: str | None = None, *, gguf_file: str | None = None) -> Any:
-    """Return the tokenizer of a model.
-
-    Raises:
-        UnavailableError: It cannot be loaded.
-    """
+    """Return the tokenizer of a model. Raises UnavailableError: It cannot be loaded."""
     with explained("tokenizer of", model):
         return AutoTokenizer.from_pretrained(model, revision=revision, **loading_options(gguf_file))
 
@@ -43,8 +39,6 @@ class CausalModel:
     """A causal language model, ready to be asked.
 
     Attributes:
-        model: The model.
-        tokenizer: Its tokenizer.
         window: Tokens that it reads, at most as many as configured.
     """
 

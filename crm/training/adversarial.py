@@ -21,7 +21,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from crm.criteria import CriteriaSet, Polarity
 from crm.data.pairs import Directions
 from crm.embedded.model import QueryResponse, query_responses
 from crm.errors import CRMError
@@ -61,7 +60,6 @@ class Scene:
     """What the writer of a gaming response knows.
 
     Attributes:
-        query: The query to be answered.
         criteria: The criteria as a judge reads them, one to avoid as “Avoid: …”; none for ∅.
         pool: Ordinary responses to other queries.
     """
@@ -93,7 +91,6 @@ class Attack:
 
     Attributes:
         name: Unique among the attacks of its split; part of the seed.
-        kind: What it tries.
         writer: Writes the text of a scene.
     """
 
@@ -105,7 +102,6 @@ class Attack:
         """Return the gaming response; the same arguments give the same text, in every process.
 
         Args:
-            query: The query to be answered.
             criteria: The criteria's texts, those to avoid as “Avoid: …”; none for ∅.
             pool: Ordinary responses to other queries; only ``Kind.OTHER_ANSWER`` needs them.
             seed: Of what is drawn.
@@ -202,12 +198,7 @@ def _repeated(paragraphs: Sequence[str], times: Sequence[int]) -> Writer:
     return lambda scene, draw: "\n\n".join([draw.choice(paragraphs)] * draw.choice(times))
 
 
-def _other_answer(scene: Scene, draw: random.Random) -> str:
-    return draw.choice(_pool(scene))
-
-
 def _mosaic(scene: Scene, draw: random.Random) -> str:
-    """Sentences of several answers to other queries."""
     answers = [_SENTENCE_END.split(draw.choice(_pool(scene)).strip()) for _ in range(draw.randint(4, 8))]
     return " ".join(draw.choice(sentences) for sentences in answers)
 
@@ -221,7 +212,6 @@ def _pool(scene: Scene) -> Sequence[str]:
 
 
 def _attacks(texts: Mapping[str, Any]) -> tuple[Attack, ...]:
-    """Return all attacks of one split, from its texts."""
     return (
         Attack("empty", Kind.EMPTY, _one_of([""])),
         Attack("almost nothing", Kind.EMPTY, _one_of(texts["nothing"])),
@@ -250,7 +240,7 @@ def _attacks(texts: Mapping[str, Any]) -> tuple[Attack, ...]:
         ),
         Attack("lorem ipsum", Kind.FILLER, _one_of(texts["lorem"])),
         Attack("repeated paragraph", Kind.REPETITION, _repeated(texts["paragraph"], texts["times"])),
-        Attack(ANOTHER_ANSWER, Kind.OTHER_ANSWER, _other_answer),
+        Attack(ANOTHER_ANSWER, Kind.OTHER_ANSWER, lambda scene, draw: draw.choice(_pool(scene))),
         Attack("sentences of other answers", Kind.OTHER_ANSWER, _mosaic),
     )
 
@@ -348,9 +338,7 @@ def gaming_answers(pairs: Sequence[Directions], count: int, seed: int) -> list[Q
     """Attacks on the queries of real pairs, every kind equally often, under criteria that someone had.
 
     Args:
-        pairs: Annotated pairs, both directions of each.
         count: How many attacks; about half as many answers to other queries join them.
-        seed: Of every random choice.
     """
     draw = random.Random(seed)
     answered = [directions for directions in pairs if directions[0].pair.query.strip()]
@@ -360,7 +348,7 @@ def gaming_answers(pairs: Sequence[Directions], count: int, seed: int) -> list[Q
         item = draw.choice(draw.choice(answered))
         attack = TRAINING[number % len(TRAINING)]
         query = item.pair.query
-        made.append((attack.write(query, _as_read(item.criteria), pool, seed=number), query))
+        made.append((attack.write(query, list(map(str, item.criteria)), pool, seed=number), query))
     answers = _answers(pairs)
     for share, reshape in ((0.13, _whole), (0.27, excerpt), (0.13, as_list)):
         asked = [draw.choice(answers)[1] for _ in range(round(share * count))]
@@ -378,9 +366,7 @@ def ordinary_answers(pairs: Sequence[Directions], count: int, seed: int) -> list
     """Return all real answers of the pairs; excerpts of them, lists made of them, and unusual answers join.
 
     Args:
-        pairs: Annotated pairs, both directions of each.
         count: Excerpts and lists together.
-        seed: Of every random choice.
     """
     draw = random.Random(seed)
     answers = _answers(pairs)
@@ -402,17 +388,9 @@ def _whole(text: str, _draw: random.Random) -> str:
 
 
 def _answers(pairs: Sequence[Directions]) -> list[QueryResponse]:
-    """Return the distinct answers to queries that are not blank."""
     every = dict.fromkeys(answer for item, _ in pairs for answer in query_responses(item.pair))
     return [answer for answer in every if answer[1].strip()]
 
 
 def _unusual() -> list[QueryResponse]:
     return [(item.answer, item.query) for item in unusual_answers()]
-
-
-def _as_read(criteria: CriteriaSet) -> list[str]:
-    return [
-        f"Avoid: {criterion.text}" if criterion.polarity is Polarity.AVOID else criterion.text
-        for criterion in criteria
-    ]

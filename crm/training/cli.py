@@ -176,7 +176,6 @@ def _generalising(pairs: list[Directions]) -> list[Directions]:
 
 @contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a progress bar as a callback of work done and all work."""
     with Progress(console=_errors, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

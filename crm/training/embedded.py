@@ -36,7 +36,6 @@ def fit_representation(
         states: Early encoder states of N responses ``[N, 384]``.
         style_counts: Their raw style counts ``[N, S]``.
         related: Their relevance to the queries ``[N, R]``.
-        contrasts: The tones.
     """
     sheet = style_sheet()
     mean = states.mean(axis=0)

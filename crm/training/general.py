@@ -40,7 +40,6 @@ class GeneralData:
     """N pairs of L LLMs against one baseline, without criteria.
 
     Attributes:
-        llms: Names of the LLMs.
         difference: φ(LLM) − φ(baseline) ``[N, D]``.
         llm: Which LLM ``[N]``.
         prob: Probability that the LLM's response is preferred ``[N]``, NaN where unknown.
@@ -74,9 +73,7 @@ def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[LabelledP
     probability that A is preferred, from 0 to 1, put on the scale from −1 to 1.
 
     Args:
-        corpora: Folder with ``alpaca_eval/``.
         samples: How many instructions to draw, each with all the LLMs' responses to it.
-        seed: Of the draw.
 
     Raises:
         CRMError: A file is missing or lacks a column.
@@ -141,10 +138,6 @@ def fit_general(data: GeneralData, options: GeneralOptions | None = None) -> Flo
 
     Ridge-penalised logistic regression without intercept: cross-entropy of the judged pairs, and of every
     LLM's mean probability with its official win rate.
-
-    Args:
-        data: Pairs of LLMs, some of them judged, and win rates.
-        options: Weights of the parts.
     """
     chosen = options or GeneralOptions()
     direction = torch.zeros(data.difference.shape[1], requires_grad=True)

@@ -67,7 +67,6 @@ def fit_guard(
         attacks: φ of gaming responses ``[M, D]``.
         ordinary: φ of ordinary ones ``[N, D]``.
         columns: Which of the D features to read.
-        options: Hyperparameters.
     """
     chosen = options or GuardOptions()
     torch.manual_seed(chosen.seed)
@@ -120,9 +119,7 @@ def fit_scope_classifier(fair: Sequence[str], seed: int = 0, sample: int = 4000)
     """Fit the scope classifier; its threshold puts one fair criterion in forty out of scope.
 
     Args:
-        fair: Criteria that can be judged, as people wrote them.
         seed: Of the draw among them and of the folds.
-        sample: How many of them to use.
     """
     texts, kinds = read_wishes()
     drawn = np.random.default_rng(seed).permutation(len(fair))[:sample]

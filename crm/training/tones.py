@@ -142,10 +142,7 @@ def style_pairs(
         drawn.append(
             both_directions(
                 Pair("", draw.choice(by_tone[one]), draw.choice(by_tone[other])),
-                (
-                    CriteriaSet.of(draw.sample(wishes, _LISTED)),
-                    CriteriaSet.of(draw.sample(others, _LISTED)),
-                ),
+                (CriteriaSet.of(draw.sample(wishes, _LISTED)), CriteriaSet.of(draw.sample(others, _LISTED))),
                 (
                     (Criterion(draw.choice(others), polarity=Polarity.AVOID),),
                     (Criterion(draw.choice(wishes), polarity=Polarity.AVOID),),

@@ -126,8 +126,7 @@ _REPRESENTATION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def check_bundle(bundle: Bundle) -> None:
     """Check that every name refers to something in the bundle, hashes fit and payloads can be unpacked.
 
-    Raises:
-        BundleError: the first thing that does not hold, with the member it is in.
+    Raises BundleError: the first thing that does not hold, with the member it is in.
     """
     _check_manifest(bundle)
     _check_queries(bundle)

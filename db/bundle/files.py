@@ -145,11 +145,11 @@ _AnyEntry = TypeVar("_AnyEntry", bound=_Entry)
 def read_bundle(path: Path) -> Bundle:
     """Read a whole bundle; members of unknown names are left alone.
 
-    Raises:
-        BundleError: the file is missing, no zip or malformed; the message names the file and the member.
+    Raises BundleError: the file is missing, no zip or malformed; the message names the file and the member.
     """
     with _opened(path) as archive:
-        manifest = _read_manifest(archive)
+        _read_head(archive)
+        manifest = _entry(_bytes(archive, MANIFEST), MANIFEST, _Manifest)
         llms = tuple(LLMRecord(llm.name, llm.title, llm.note) for llm in manifest.llms)
         bundle = Bundle(
             info=BenchmarkInfo(
@@ -175,8 +175,7 @@ def read_bundle(path: Path) -> Bundle:
 def bundle_slug(path: Path) -> str:
     """Return the slug of the bundle's benchmark, reading the head of its manifest only.
 
-    Raises:
-        BundleError: the file is missing, no zip, or the head of its manifest is malformed.
+    Raises BundleError: the file is missing, no zip, or the head of its manifest is malformed.
     """
     with _opened(path) as archive:
         return _read_head(archive).slug
@@ -220,11 +219,6 @@ def _read_head(archive: zipfile.ZipFile) -> _ManifestHead:
     return head
 
 
-def _read_manifest(archive: zipfile.ZipFile) -> _Manifest:
-    _read_head(archive)
-    return _entry(_bytes(archive, MANIFEST), MANIFEST, _Manifest)
-
-
 def _sample(archive: zipfile.ZipFile) -> SampleRecord | None:
     if SAMPLE not in archive.namelist():
         return None
@@ -266,21 +260,12 @@ def _scores(archive: zipfile.ZipFile) -> tuple[BundledScores, ...]:
         return ()
     found = []
     for index, scores in enumerate(_read_json_lines(archive, SCORES, _ScoresEntry)):
-        rates = win_rates_member(index)
-        found.append(
-            BundledScores(
-                ScoreKey(scores.crm, scores.crm_version, scores.criteria_key),
-                tuple(scores.criteria),
-                _bytes(archive, scores_member(index)),
-                _win_rates(archive, rates) if rates in members else (),
-            )
-        )
+        key = ScoreKey(scores.crm, scores.crm_version, scores.criteria_key)
+        payload, member = _bytes(archive, scores_member(index)), win_rates_member(index)
+        rates = _read_json_lines(archive, member, _WinRateEntry) if member in members else ()
+        records = tuple(WinRateRecord(**rate.model_dump()) for rate in rates)
+        found.append(BundledScores(key, tuple(scores.criteria), payload, records))
     return tuple(found)
-
-
-def _win_rates(archive: zipfile.ZipFile, member: str) -> tuple[WinRateRecord, ...]:
-    entries = _read_json_lines(archive, member, _WinRateEntry)
-    return tuple(WinRateRecord(**entry.model_dump()) for entry in entries)
 
 
 def _llm_name(llms: tuple[LLMRecord, ...], index: str, member: str) -> str:
@@ -314,7 +299,6 @@ def _entry(data: bytes, member: str, kind: type[_AnyEntry], place: str = "") -> 
 
 
 def _problem(error: ValidationError, member: str, place: str) -> str:
-    """Return one sentence about the first thing that is wrong with an entry."""
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return f"{member} is not valid JSON{place}: {first['ctx']['error']}."
@@ -335,8 +319,7 @@ def _nested(above: Sequence[str | int]) -> str:
 def write_bundle(path: Path, bundle: Bundle) -> None:
     """Write the bundle file whole or not at all; equal bundles give equal bytes.
 
-    Raises:
-        BundleError: the bundle is inconsistent; nothing is written.
+    Raises BundleError: the bundle is inconsistent; nothing is written.
     """
     check_bundle(bundle)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -360,14 +343,21 @@ def _zip_entry(name: str) -> zipfile.ZipInfo:
 
 
 def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
-    yield MANIFEST, json.dumps(_manifest_record(bundle), indent=1).encode()
+    manifest = {
+        "format_version": FORMAT_VERSION,
+        **asdict(bundle.info),
+        "baseline": bundle.baseline,
+        "categories": [asdict(category) for category in bundle.categories],
+        "llms": [asdict(llm) for llm in bundle.llms],
+    }
+    yield MANIFEST, json.dumps(manifest, indent=1).encode()
     yield QUERIES, _as_json_lines(_query_records(bundle))
+    ids = [query.external_id for query in bundle.queries]
     for index, llm in enumerate(bundle.llms):
         if llm.name in bundle.responses:
-            yield (
-                responses_member(index),
-                _as_json_lines(_response_records(bundle, bundle.responses[llm.name])),
-            )
+            texts = bundle.responses[llm.name]
+            answered = ({"id": query, "text": texts[query]} for query in ids if query in texts)
+            yield responses_member(index), _as_json_lines(answered)
     for name in sorted({*bundle.representations, *bundle.query_representations}):
         if name in bundle.query_representations:
             yield representation_member(name, None), bundle.query_representations[name]
@@ -387,16 +377,6 @@ def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
         yield SAMPLE, json.dumps(record, indent=1).encode()
 
 
-def _manifest_record(bundle: Bundle) -> dict[str, Any]:
-    return {
-        "format_version": FORMAT_VERSION,
-        **asdict(bundle.info),
-        "baseline": bundle.baseline,
-        "categories": [asdict(category) for category in bundle.categories],
-        "llms": [asdict(llm) for llm in bundle.llms],
-    }
-
-
 def _query_records(bundle: Bundle) -> Iterator[dict[str, Any]]:
     for query in bundle.queries:
         yield {
@@ -406,12 +386,6 @@ def _query_records(bundle: Bundle) -> Iterator[dict[str, Any]]:
             "text": query.text,
             "sha256": query.sha256,
         }
-
-
-def _response_records(bundle: Bundle, texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    for query in bundle.queries:
-        if query.external_id in texts:
-            yield {"id": query.external_id, "text": texts[query.external_id]}
 
 
 def _score_records(bundle: Bundle) -> Iterator[dict[str, Any]]:

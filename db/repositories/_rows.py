@@ -47,11 +47,7 @@ def llm_ids(session: Session, benchmark: BenchmarkRef, needed: Iterable[str] = (
 
 
 def llm_id(session: Session, benchmark: BenchmarkRef, name: str) -> int:
-    """Return the id of an LLM of a benchmark.
-
-    Raises:
-        NotFoundError: the benchmark has no such LLM.
-    """
+    """Return the id of an LLM of a benchmark. Raises NotFoundError: the benchmark has no such LLM."""
     return llm_ids(session, benchmark, [name])[name]
 
 
@@ -66,22 +62,14 @@ def query_ids(session: Session, benchmark: BenchmarkRef) -> dict[str, int]:
 
 
 def chosen_query_ids(session: Session, benchmark: BenchmarkRef, external_ids: Sequence[str]) -> list[int]:
-    """Return the ids of the named queries in their order.
-
-    Raises:
-        NotFoundError: one of them is not known.
-    """
+    """Return the ids of the named queries in their order. Raises NotFoundError: one of them is not known."""
     ids = query_ids(session, benchmark)
     check_queries(benchmark, ids, external_ids)
     return [ids[external_id] for external_id in external_ids]
 
 
 def check_queries(benchmark: BenchmarkRef, stored: Mapping[str, Any], external_ids: Iterable[str]) -> None:
-    """Check that the queries are among the stored ones.
-
-    Raises:
-        NotFoundError: one of them is not.
-    """
+    """Check that the queries are among the stored ones. Raises NotFoundError: one of them is not."""
     for external_id in external_ids:
         if external_id not in stored:
             raise NotFoundError(f"Benchmark {benchmark.slug!r} has no query with the id {external_id!r}.")

@@ -110,10 +110,8 @@ def upsert_benchmark(session: Session, info: BenchmarkInfo) -> BenchmarkRef:
 def set_baseline(session: Session, benchmark: BenchmarkRef, llm: str | None) -> None:
     """Make the LLM the baseline, or leave the benchmark without one (None).
 
-    Another baseline than before makes the stored scores of the benchmark void.
-
-    Raises:
-        NotFoundError: the benchmark has no such LLM.
+    Another baseline than before makes the stored scores of the benchmark void. Raises NotFoundError: the
+    benchmark has no such LLM.
     """
     chosen = None if llm is None else _rows.llm_id(session, benchmark, llm)
     stored = session.scalar(select(Benchmark.baseline_llm_id).where(Benchmark.id == benchmark.id))
@@ -126,11 +124,7 @@ def set_baseline(session: Session, benchmark: BenchmarkRef, llm: str | None) -> 
 
 
 def make_own(session: Session, benchmark: BenchmarkRef) -> bool:
-    """Make a benchmark that a bundle filled the user's own: another bundle no longer replaces it.
-
-    Returns:
-        whether it was a bundle's.
-    """
+    """Make a benchmark the user's own, which no bundle replaces; return whether it was a bundle's."""
     changed = session.scalars(
         update(Benchmark)
         .where(Benchmark.id == benchmark.id, Benchmark.bundle_digest.is_not(None))
@@ -252,18 +246,12 @@ def sampled_as(session: Session, family: str, digest: str) -> str | None:
 
 def last_version(session: Session, family: str) -> int:
     """Return the number of the latest version of a family, 0 if there is none."""
-    return (
-        session.scalar(select(func.max(SampledBenchmark.version)).where(SampledBenchmark.family == family))
-        or 0
-    )
+    latest = select(func.max(SampledBenchmark.version)).where(SampledBenchmark.family == family)
+    return session.scalar(latest) or 0
 
 
 def check_not_frozen(session: Session, benchmark: BenchmarkRef) -> None:
-    """Check that the queries and topics of the benchmark may change.
-
-    Raises:
-        DatabaseError: they may not.
-    """
+    """Check that the queries and topics of the benchmark may change. Raises DatabaseError: they may not."""
     frozen = select(SampledBenchmark.benchmark_id).where(SampledBenchmark.benchmark_id == benchmark.id)
     if session.scalar(frozen) is not None:
         raise DatabaseError(

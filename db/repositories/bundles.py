@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from db.bundle import Bundle, BundledScores, pack_rows, unpack_rows
 from db.errors import NotFoundError
 from db.models import LLM, Benchmark, Query, Response
-from db.records import BenchmarkRecord, BenchmarkRef, CategoryTree, QuerySource, SampleRecord
+from db.records import BenchmarkRecord, BenchmarkRef, CategoryTree, QuerySource
 from db.repositories import contents, representations, scores
 from db.repositories.benchmarks import (
     delete_benchmark,
@@ -31,18 +31,10 @@ def wants_bundle(session: Session, slug: str, digest: str) -> bool:
 
 
 def fill_from_bundle(session: Session, bundle: Bundle, digest: str) -> bool:
-    """Create the bundle's benchmark, or replace it whole if another bundle filled it.
+    """Create the bundle's benchmark, or replace it whole if another bundle filled it; return whether it did.
 
     A benchmark the user made is left alone. Texts the bundle does not ship, but the user imported, are kept
-    where query (by SHA-256) and LLM (by name) remain.
-
-    Args:
-        session: an open session.
-        bundle: a bundle that `check_bundle` accepts, as from `read_bundle`.
-        digest: `bundle_digest` of its file.
-
-    Returns:
-        whether anything changed.
+    where query (by SHA-256) and LLM (by name) remain. `digest` is `bundle_digest` of the bundle's file.
     """
     slug = bundle.info.slug
     if not wants_bundle(session, slug, digest):
@@ -58,10 +50,6 @@ def fill_from_bundle(session: Session, bundle: Bundle, digest: str) -> bool:
 
 def import_bundle(session: Session, bundle: Bundle) -> bool:
     """Create the bundle's benchmark as the user's own, or add its scores to an equal one that is stored.
-
-    Args:
-        session: an open session.
-        bundle: a bundle that `check_bundle` accepts, as from `read_bundle`.
 
     Returns:
         whether the benchmark was created.
@@ -82,16 +70,13 @@ def import_bundle(session: Session, bundle: Bundle) -> bool:
 def export_bundle(
     session: Session, benchmark: BenchmarkRef, with_texts: bool, crms: Collection[str] | None = None
 ) -> Bundle:
-    """Return the stored benchmark as a bundle.
+    """Return the stored benchmark as a bundle, with all its texts or none.
 
-    Args:
-        session: an open session.
-        benchmark: the benchmark.
-        with_texts: with its query and response texts, or without any.
-        crms: only scores by CRMs of these names; None for all.
+    Its scores are those by CRMs of the names in `crms`; None for all.
     """
     record = get_benchmark(session, benchmark)
     query_texts = contents.query_texts(session, benchmark) if with_texts else [None] * len(record.queries)
+    sample = sample_of(session, benchmark)
     return Bundle(
         info=record.info,
         baseline=record.baseline,
@@ -111,7 +96,8 @@ def export_bundle(
         },
         query_representations=representations.query_payloads(session, benchmark),
         scores=_scores(session, benchmark, record, crms),
-        sample=_timeless(sample_of(session, benchmark)),
+        # Without the time: equal benchmarks give equal bundles.
+        sample=None if sample is None else replace(sample, created_at=None),
     )
 
 
@@ -145,11 +131,6 @@ def _create(session: Session, bundle: Bundle, kept: "_StoredTexts") -> Benchmark
     return benchmark
 
 
-def _timeless(sample: SampleRecord | None) -> SampleRecord | None:
-    """Return the same without the time: equal benchmarks give equal bundles."""
-    return None if sample is None else replace(sample, created_at=None)
-
-
 def _put_scores(session: Session, benchmark: BenchmarkRef, bundle: Bundle) -> None:
     llms = [llm.name for llm in bundle.llms]
     for bundled in bundle.scores:
@@ -160,10 +141,7 @@ def _put_scores(session: Session, benchmark: BenchmarkRef, bundle: Bundle) -> No
 
 
 def _is_stored(session: Session, benchmark: BenchmarkRef, bundle: Bundle) -> bool:
-    """Return whether the stored benchmark is the bundle's, whatever it is called and is scored by.
-
-    Texts that are stored beside a bundle without them make no difference.
-    """
+    """Return whether the stored benchmark is the bundle's, but for title, scores and texts it lacks."""
     with_texts = any(query.text is not None for query in bundle.queries) or bool(bundle.responses)
     stored = export_bundle(session, benchmark, with_texts, crms=())
     return all(
@@ -190,10 +168,7 @@ def _scores(
 
 @dataclass(frozen=True, slots=True)
 class _StoredTexts:
-    """The texts of a benchmark that is about to be replaced.
-
-    `queries` maps SHA-256 to text; `responses` maps (LLM name, external id, SHA-256 of the query) to text.
-    """
+    """Texts of a benchmark to be replaced: by SHA-256; by LLM, external id and SHA-256 of the query."""
 
     queries: dict[str, str]
     responses: dict[tuple[str, str, str], str]

@@ -1,6 +1,7 @@
 """What a benchmark holds: topics, queries and LLMs, as importers give them, with the texts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,46 +21,28 @@ def upsert_llms(session: Session, benchmark: BenchmarkRef, llms: Sequence[LLMRec
     """Add LLMs after the stored ones, in the order given; of stored ones only title and note change."""
     rows = session.execute(select(LLM.name, LLM.position).where(LLM.benchmark_id == benchmark.id))
     positions = _positions(dict(rows.all()), (llm.name for llm in llms))
-    upsert(
-        session,
-        LLM,
-        [
-            {
-                "benchmark_id": benchmark.id,
-                "name": llm.name,
-                "title": llm.title,
-                "note": llm.note,
-                "position": positions[llm.name],
-            }
-            for llm in llms
-        ],
-        key=("benchmark_id", "name"),
-        update=("title", "note"),
-    )
+    added = [asdict(llm) | {"benchmark_id": benchmark.id, "position": positions[llm.name]} for llm in llms]
+    upsert(session, LLM, added, key=("benchmark_id", "name"), update=("title", "note"))
     _rows.touch(session, benchmark)
 
 
 def upsert_categories(session: Session, benchmark: BenchmarkRef, categories: Sequence[CategoryTree]) -> None:
     """Add categories and topics after the stored ones, in the order given.
 
-    Raises:
-        DatabaseError: its queries and topics are frozen.
+    Raises DatabaseError: its queries and topics are frozen.
     """
     check_not_frozen(session, benchmark)
     stored = session.execute(
         select(Category.name, Category.position).where(Category.benchmark_id == benchmark.id)
     )
     positions = _positions(dict(stored.all()), (tree.name for tree in categories))
-    upsert(
-        session,
-        Category,
-        [
-            {"benchmark_id": benchmark.id, "name": tree.name, "position": positions[tree.name]}
-            for tree in categories
-        ],
-        key=("benchmark_id", "name"),
-    )
-    ids = _category_ids(session, benchmark)
+    rows = [
+        {"benchmark_id": benchmark.id, "name": tree.name, "position": positions[tree.name]}
+        for tree in categories
+    ]
+    upsert(session, Category, rows, key=("benchmark_id", "name"))
+    found = session.execute(select(Category.name, Category.id).where(Category.benchmark_id == benchmark.id))
+    ids = dict(found.all())
     for tree in categories:
         _upsert_topics(session, ids[tree.name], tree.topics)
     _rows.touch(session, benchmark)
@@ -71,10 +54,8 @@ def upsert_queries(session: Session, benchmark: BenchmarkRef, queries: Sequence[
     Queries are told apart by external id. Categories and topics not stored yet are added in order of
     appearance. A query given without text keeps the text that is stored for the same SHA-256. New or changed
     queries make the stored scores of the benchmark void, and its representations must be computed again;
-    queries that move to another topic make its win rates void.
-
-    Raises:
-        DatabaseError: its queries and topics are frozen.
+    queries that move to another topic make its win rates void. Raises DatabaseError: its queries and topics
+    are frozen.
     """
     upsert_categories(session, benchmark, _trees(queries))
     topics = _topic_ids(session, benchmark)
@@ -107,8 +88,7 @@ def upsert_queries(session: Session, benchmark: BenchmarkRef, queries: Sequence[
 def delete_unused_topics(session: Session, benchmark: BenchmarkRef) -> None:
     """Delete the topics without queries, then the categories without topics; for use after clustering.
 
-    Raises:
-        DatabaseError: its queries and topics are frozen.
+    Raises DatabaseError: its queries and topics are frozen.
     """
     check_not_frozen(session, benchmark)
     categories = select(Category.id).where(Category.benchmark_id == benchmark.id)
@@ -128,10 +108,8 @@ def query_texts(
 ) -> list[str | None]:
     """Return the texts of the named queries in their order, None for a text that is not stored.
 
-    If no queries are named, it is all of them in position order.
-
-    Raises:
-        NotFoundError: one of the queries is unknown.
+    If no queries are named, it is all of them in position order. Raises NotFoundError: one of the queries is
+    unknown.
     """
     chosen = (
         list(_rows.query_ids(session, benchmark).values())
@@ -150,11 +128,7 @@ def query_texts(
 
 
 def fill_query_texts(session: Session, benchmark: BenchmarkRef, texts: Iterable[str]) -> int:
-    """Give every stored query without text the one among `texts` that has its SHA-256.
-
-    Returns:
-        how many queries were given a text.
-    """
+    """Give every query without text the one among `texts` that has its SHA-256; return how many got one."""
     rows = session.execute(
         select(Query.id, Query.text_sha256).where(Query.benchmark_id == benchmark.id, Query.text.is_(None))
     )
@@ -169,8 +143,7 @@ def fill_query_texts(session: Session, benchmark: BenchmarkRef, texts: Iterable[
 def response_texts(session: Session, benchmark: BenchmarkRef, llm: str) -> list[str | None]:
     """Return the LLM's responses in the position order of all queries, None where there is none.
 
-    Raises:
-        NotFoundError: the benchmark has no such LLM.
+    Raises NotFoundError: the benchmark has no such LLM.
     """
     chosen = _rows.llm_id(session, benchmark, llm)
     return list(
@@ -204,8 +177,7 @@ def response_pair(
 ) -> tuple[str | None, str | None]:
     """Return the responses of two LLMs to one query, None where there is none.
 
-    Raises:
-        NotFoundError: the benchmark lacks one of the LLMs, or the query.
+    Raises NotFoundError: the benchmark lacks one of the LLMs, or the query.
     """
     pair = [_rows.llm_id(session, benchmark, llm) for llm in (llm_a, llm_b)]
     [query] = _rows.chosen_query_ids(session, benchmark, [external_id])
@@ -220,10 +192,8 @@ def set_responses(session: Session, benchmark: BenchmarkRef, llm: str, texts: Ma
     """Store the LLM's responses by external id of the query; its other responses stay.
 
     Texts that differ from stored ones make the stored scores of the benchmark void; texts where there were
-    none do not, so that importing the texts of a bundled benchmark costs no score.
-
-    Raises:
-        NotFoundError: the benchmark has no such LLM, or lacks one of the queries.
+    none do not, so that importing the texts of a bundled benchmark costs no score. Raises NotFoundError: the
+    benchmark has no such LLM, or lacks one of the queries.
     """
     chosen = _rows.llm_id(session, benchmark, llm)
     queries = _rows.chosen_query_ids(session, benchmark, list(texts))
@@ -271,11 +241,6 @@ def _upsert_topics(session: Session, category: int, names: Sequence[str]) -> Non
     positions = _positions(dict(stored.all()), names)
     rows = [{"category_id": category, "name": name, "position": positions[name]} for name in names]
     upsert(session, Topic, rows, key=("category_id", "name"))
-
-
-def _category_ids(session: Session, benchmark: BenchmarkRef) -> dict[str, int]:
-    rows = session.execute(select(Category.name, Category.id).where(Category.benchmark_id == benchmark.id))
-    return dict(rows.all())
 
 
 def _topic_ids(session: Session, benchmark: BenchmarkRef) -> dict[tuple[str, str], int]:

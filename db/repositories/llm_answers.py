@@ -40,14 +40,7 @@ from db.source_records import (
     Winner,
 )
 
-_SHARED = (
-    "prompt_tokens",
-    "completion_tokens",
-    "cost",
-    "seconds",
-    "attempts",
-    "error",
-)
+_SHARED = ("prompt_tokens", "completion_tokens", "cost", "seconds", "attempts", "error")
 """The columns and fields that both kinds have, beside status, settings and time."""
 
 _Key = TypeVar("_Key")
@@ -59,10 +52,8 @@ def put_collected(
 ) -> None:
     """Store responses of an LLM by external id of the query, with how they were collected.
 
-    Texts that differ from stored ones make the stored scores of the benchmark void.
-
-    Raises:
-        NotFoundError: the benchmark has no such LLM, or lacks one of the queries.
+    Texts that differ from stored ones make the stored scores of the benchmark void. Raises NotFoundError: the
+    benchmark has no such LLM, or lacks one of the queries.
     """
     chosen = _rows.llm_id(session, benchmark, llm)
     changed = False
@@ -109,11 +100,7 @@ def collection_totals(session: Session, benchmark: BenchmarkRef) -> dict[str, An
 def put_extracted(
     session: Session, preference_set: PreferenceSetRef, records: Mapping[SideKey, ExtractedRecord]
 ) -> None:
-    """Store extracted criteria.
-
-    Raises:
-        NotFoundError: the set lacks one of the preferences.
-    """
+    """Store extracted criteria. Raises NotFoundError: the set lacks one of the preferences."""
     for part in _rows.in_parts(records.items()):
         _put_extracted_part(session, preference_set, dict(part))
 
@@ -193,18 +180,11 @@ def _put_collected_part(
     stored = {external_id: (query, status, text) for external_id, query, status, text in rows}
     _rows.check_queries(benchmark, stored, records)
     kept = _to_store(records, {key: status for key, (_, status, _) in stored.items() if status is not None})
-    _upsert_answers(
-        session,
-        CollectedResponse,
-        [
-            (
-                {"query_id": stored[external_id][0], "llm_id": llm},
-                {"reasoning": _storable(record.reasoning)},
-                record,
-            )
-            for external_id, record in kept.items()
-        ],
-    )
+    answers = [
+        ({"query_id": stored[key][0], "llm_id": llm}, {"reasoning": _storable(record.reasoning)}, record)
+        for key, record in kept.items()
+    ]
+    _upsert_answers(session, CollectedResponse, answers)
     texts = {
         stored[external_id][0]: _storable(record.text)
         for external_id, record in kept.items()
@@ -336,7 +316,6 @@ def _sums(table: type[LLMAnswerColumns], group: Any) -> Select[Any]:
 
 
 def _totals(session: Session, sums: Select[Any]) -> dict[str, AnswerTotals]:
-    """Return the totals by group."""
     totals: dict[str, AnswerTotals] = {}
     for group, status, n, prompt_tokens, completion_tokens, cost in session.execute(sums):
         before = totals.get(group, AnswerTotals({}))

@@ -52,10 +52,7 @@ def put_pool(session: Session, slug: str, title: str | None = None) -> PoolRef:
 
 
 def add_to_pool(session: Session, pool: PoolRef, queries: Iterable[tuple[str, str]]) -> int:
-    """Add queries, as (text, origin), after the stored ones; a text that is there stays as it is.
-
-    Returns:
-        how many were added."""
+    """Add queries, as (text, origin), after the stored ones, unless their text is there; return how many."""
     stored = set(session.scalars(select(PoolQuery.text_sha256).where(PoolQuery.pool_id == pool.id)))
     rows: list[dict[str, object]] = []
     for text, origin in queries:
@@ -117,11 +114,8 @@ def put_topic_map(session: Session, pool: PoolRef, found: TopicMapRecord) -> Non
 def set_topics(session: Session, pool: PoolRef, digest: str, topics: Sequence[FoundTopic]) -> None:
     """Give the topics of a pool other names and summaries; nothing changes if they are not those any more.
 
-    Args:
-        session: the session.
-        pool: the pool.
-        digest: of the topic map that the topics belong to.
-        topics: all of its topics, in their order."""
+    `topics` are all topics of the topic map with this digest, in their order.
+    """
     session.execute(
         update(TopicMap)
         .where(TopicMap.pool_id == pool.id, TopicMap.digest == digest)
@@ -135,7 +129,8 @@ def get_topic_map(session: Session, pool: PoolRef) -> TopicMapRecord:
 
     Raises:
         NotFoundError: no topics were looked for in it.
-        DatabaseError: the stored bytes are damaged."""
+        DatabaseError: the stored bytes are damaged.
+    """
     row = session.execute(
         select(
             TopicMap.topics,
@@ -168,7 +163,8 @@ def topic_map_digest(session: Session, pool: PoolRef) -> str:
     """Return the digest of a pool's topics as they were found; much cheaper than the topics.
 
     Raises:
-        NotFoundError: no topics were looked for in it."""
+        NotFoundError: no topics were looked for in it.
+    """
     digest = session.scalar(select(TopicMap.digest).where(TopicMap.pool_id == pool.id))
     if digest is None:
         raise _no_topics(pool)
@@ -178,8 +174,8 @@ def topic_map_digest(session: Session, pool: PoolRef) -> str:
 def curation_of(session: Session, pool: PoolRef) -> tuple[CurationRecord, ...]:
     """Return every change made to the topics of a pool, in order, the undone ones included.
 
-    Raises:
-        NotFoundError: no topics were looked for in it."""
+    Raises NotFoundError: no topics were looked for in it.
+    """
     rows = session.execute(
         select(
             CurationEdit.position,
@@ -197,40 +193,26 @@ def curation_of(session: Session, pool: PoolRef) -> tuple[CurationRecord, ...]:
 def add_curation(session: Session, pool: PoolRef, action: Mapping[str, Any], reason: str) -> CurationRecord:
     """Append a change to the log; hold `db.database.exclusive`, so that it is made to what was looked at.
 
-    Raises:
-        NotFoundError: no topics were looked for in it."""
+    Raises NotFoundError: no topics were looked for in it.
+    """
     topic_map = _map_id(session, pool)
     n_edits = session.scalar(select(func.count()).where(CurationEdit.topic_map_id == topic_map)) or 0
     record = CurationRecord(n_edits, dict(action), reason, now())
-    session.add(
-        CurationEdit(
-            topic_map_id=topic_map,
-            position=record.position,
-            action=dict(action),
-            reason=reason,
-            created_at=record.created_at,
-            undone_at=None,
-        )
-    )
+    session.add(CurationEdit(topic_map_id=topic_map, **asdict(record)))
     session.flush()
     return record
 
 
 def undo_curation(session: Session, pool: PoolRef) -> CurationRecord | None:
-    """Mark the last change that is not undone as undone.
+    """Mark the last change that is not undone as undone; return it as it was, None if there is none.
 
-    Returns:
-        that change as it was, None if there is none.
-
-    Raises:
-        NotFoundError: no topics were looked for in it."""
+    Raises NotFoundError: no topics were looked for in it.
+    """
     last = next((edit for edit in reversed(curation_of(session, pool)) if edit.undone_at is None), None)
     if last is not None:
         session.execute(
             update(CurationEdit)
-            .where(
-                CurationEdit.topic_map_id == _map_id(session, pool), CurationEdit.position == last.position
-            )
+            .filter_by(topic_map_id=_map_id(session, pool), position=last.position)
             .values(undone_at=now())
         )
     return last

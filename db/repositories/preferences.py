@@ -5,6 +5,7 @@ file. What an interrupted import has stored is a prefix of the set, so the next 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Select, delete, func, select, union_all
@@ -57,23 +58,14 @@ def get_preference_set(session: Session, preference_set: PreferenceSetRef) -> Pr
     )
     row: Any = session.execute(select(*columns).where(PreferenceSet.id == preference_set.id)).one()
     slug, title, source, digest, chosen, steps, n_preferences, created_at = row
-    counts = tuple(StepCount(count["step"], count["kept"]) for count in steps)
-    return PreferenceSetRecord(
-        PreferenceSetInfo(slug, title, source, digest, chosen, counts), n_preferences, created_at
-    )
+    counts = tuple(StepCount(**count) for count in steps)
+    info = PreferenceSetInfo(slug, title, source, digest, chosen, counts)
+    return PreferenceSetRecord(info, n_preferences, created_at)
 
 
 def put_preference_set(session: Session, info: PreferenceSetInfo) -> PreferenceSetRef:
     """Create the set, without preferences; a stored one of the slug stays as it is."""
-    row = {
-        "slug": info.slug,
-        "title": info.title,
-        "source": info.source,
-        "digest": info.digest,
-        "filter": dict(info.filter),
-        "steps": [{"step": count.step, "kept": count.kept} for count in info.steps],
-        "created_at": now(),
-    }
+    row = asdict(info) | {"created_at": now()}
     upsert(session, PreferenceSet, [row], key=("slug",))
     return find_preference_set(session, info.slug)
 
@@ -119,7 +111,8 @@ def preferences_of(
 def first_turns(session: Session, preference_set: PreferenceSetRef) -> list[FirstTurn]:
     """Return the distinct texts with which the users of a set began, in the order of the file.
 
-    These are the queries that topics are found in. Texts of white space alone are left out."""
+    These are the queries that topics are found in. Texts of white space alone are left out.
+    """
     found: dict[str, tuple[str, int]] = {}
     columns = (Preference.external_id, Preference.conversation_a)
     for external_id, conversation in _in_order(session, preference_set, columns, BATCH):

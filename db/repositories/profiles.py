@@ -43,11 +43,7 @@ def change_profile(
 ) -> ProfileRecord | None:
     """Replace the payload of a profile that was not changed since; None if it was, or is gone.
 
-    Args:
-        session: the session.
-        token_sha256: which profile.
-        payload: its new contents.
-        seen: when the profile was changed before the caller read it.
+    `seen` is when the profile had been changed last as the caller read it.
     """
     moment = now()
     changed = session.execute(

@@ -25,11 +25,8 @@ def put_representation(
 ) -> None:
     """Store the arrays of the LLM's responses, by convention with one row a query in position order.
 
-    Arrays that differ from stored ones make the stored scores of the benchmark void.
-
-    Raises:
-        NotFoundError: the benchmark has no such LLM.
-        DatabaseError: an array holds Python objects.
+    Arrays that differ from stored ones make the stored scores of the benchmark void. Raises NotFoundError:
+    the benchmark has no such LLM. Raises DatabaseError: an array holds Python objects.
     """
     put_payload(session, benchmark, llm, name, pack(arrays))
 
@@ -39,10 +36,8 @@ def put_query_representation(
 ) -> None:
     """Store the arrays of the queries, by convention with one row a query in position order.
 
-    Arrays that differ from stored ones make the stored scores of the benchmark void.
-
-    Raises:
-        DatabaseError: an array holds Python objects.
+    Arrays that differ from stored ones make the stored scores of the benchmark void. Raises DatabaseError: an
+    array holds Python objects.
     """
     put_payload(session, benchmark, None, name, pack(arrays))
 
@@ -52,9 +47,7 @@ def get_representation(
 ) -> dict[str, NDArray[Any]] | None:
     """Return the stored arrays of one LLM, None if it has no such representation.
 
-    Raises:
-        NotFoundError: the benchmark has no such LLM.
-        DatabaseError: the stored bytes are damaged.
+    Raises NotFoundError: the benchmark has no such LLM. Raises DatabaseError: the stored bytes are damaged.
     """
     payload = _stored(session, benchmark, _rows.llm_id(session, benchmark, llm), name)
     return None if payload is None else unpack(payload)
@@ -65,8 +58,7 @@ def get_query_representation(
 ) -> dict[str, NDArray[Any]] | None:
     """Return the stored arrays of the queries, None if they have no such representation.
 
-    Raises:
-        DatabaseError: the stored bytes are damaged.
+    Raises DatabaseError: the stored bytes are damaged.
     """
     payload = _stored(session, benchmark, None, name)
     return None if payload is None else unpack(payload)
@@ -91,8 +83,7 @@ def put_payload(
 ) -> None:
     """Store packed arrays of an LLM, or of the queries (None); `put_representation` without the packing.
 
-    Raises:
-        NotFoundError: the benchmark has no such LLM.
+    Raises NotFoundError: the benchmark has no such LLM.
     """
     llm_id = None if llm is None else _rows.llm_id(session, benchmark, llm)
     stored = _stored(session, benchmark, llm_id, name)

@@ -39,18 +39,10 @@ def put_scores(
 
     What was judged before stays, also what another process stored a moment ago.
 
-    Args:
-        session: an open session.
-        benchmark: the benchmark.
-        key: the CRM and the criteria set.
-        criteria: the criteria set itself, as a JSON list.
-        scores: a row for each LLM.
-        computed_from: the `updated_at` of the benchmark when its contents were read for scoring.
-
-    Raises:
-        NotFoundError: the benchmark lacks one of the LLMs.
-        DatabaseError: it has changed since `computed_from`, so the scores may be of other responses; a row
-            has another length than the benchmark has queries, or stored bytes are damaged.
+    `criteria` is the criteria set itself, as a JSON list; `computed_from` is the `updated_at` of the
+    benchmark when its contents were read for scoring. Raises NotFoundError: the benchmark lacks one of the
+    LLMs. Raises DatabaseError: it has changed since `computed_from`, so the scores may be of other responses;
+    a row has another length than the benchmark has queries, or stored bytes are damaged.
     """
     llms = _rows.llm_ids(session, benchmark, needed=scores)
     common = {
@@ -67,7 +59,10 @@ def put_scores(
     upsert(
         session,
         ScoreMatrix,
-        [common | {"llm_id": llms[llm], "payload": _packed(row)} for llm, row in rows.items()],
+        [
+            common | {"llm_id": llms[llm], "payload": pack({"prob": row.prob, "judged": row.judged})}
+            for llm, row in rows.items()
+        ],
         key=("crm_id", "criteria_set_id", "llm_id"),
         update=("payload", "created_at"),
     )
@@ -76,8 +71,7 @@ def put_scores(
 def get_scores(session: Session, benchmark: BenchmarkRef, key: ScoreKey) -> dict[str, ScoreRow]:
     """Return what is stored, by LLM in LLM order; LLMs of which nothing is stored are left out.
 
-    Raises:
-        DatabaseError: the stored bytes are damaged.
+    Raises DatabaseError: the stored bytes are damaged.
     """
     rows = session.execute(
         select(LLM.name, ScoreMatrix.payload)
@@ -119,11 +113,7 @@ def delete_scores(session: Session, benchmark: BenchmarkRef) -> None:
 
 
 def prune_scores(session: Session, keep: int) -> int:
-    """Keep the `keep` criteria sets whose scores were stored last, over all benchmarks; delete the others.
-
-    Returns:
-        how many criteria sets were deleted, each with its scores.
-    """
+    """Delete all criteria sets but the `keep` whose scores were stored last; return how many."""
     stored_last = func.max(ScoreMatrix.created_at)
     by_age = session.scalars(
         select(CriteriaSet.id)
@@ -146,12 +136,7 @@ def put_win_rates(
 ) -> None:
     """Store the win rates under a CRM and a criteria set in place of those that are stored.
 
-    Args:
-        session: an open session.
-        benchmark: the benchmark.
-        key: the CRM and the criteria set, of which scores must be stored.
-        records: all of them, each LLM and category once.
-        computed_from: the `updated_at` of the benchmark when its contents were read for scoring.
+    The records are all of them, each LLM and category once; `computed_from` is as in `put_scores`.
 
     Raises:
         NotFoundError: the benchmark lacks one of the LLMs, or there are no scores under this key that the win
@@ -159,7 +144,13 @@ def put_win_rates(
         DatabaseError: the benchmark has changed since `computed_from`.
     """
     llms = _rows.llm_ids(session, benchmark, needed=(record.llm for record in records))
-    crm, criteria_set = _key_ids(session, benchmark, key)
+    crm = session.scalar(select(CRM.id).filter_by(name=key.crm, version=key.crm_version))
+    criteria_set = session.scalar(select(CriteriaSet.id).where(CriteriaSet.key == key.criteria))
+    if crm is None or criteria_set is None:
+        raise NotFoundError(
+            f"No scores of {benchmark.slug!r} by {key.crm!r} are stored under these criteria; "
+            "store them first."
+        )
     common = {"benchmark_id": benchmark.id, "crm_id": crm, "criteria_set_id": criteria_set}
     # Deleting first takes SQLite's write lock, so that nothing changes between the check and the end.
     session.execute(delete(WinRate).filter_by(**common))
@@ -176,11 +167,8 @@ def put_win_rates(
 
 def get_win_rates(session: Session, benchmark: BenchmarkRef, key: ScoreKey) -> tuple[WinRateRecord, ...]:
     """Return what is stored: all queries first, then by category; within each by LLM order."""
-    places = dict(
-        session.execute(
-            select(Category.name, Category.position).where(Category.benchmark_id == benchmark.id)
-        ).all()
-    )
+    stored = session.execute(select(Category.name, Category.position).filter_by(benchmark_id=benchmark.id))
+    places = dict(stored.all())
     rows = session.execute(
         select(LLM.name, WinRate.category, *(getattr(WinRate, measure) for measure in _MEASURES))
         .join(LLM, LLM.id == WinRate.llm_id)
@@ -225,17 +213,6 @@ def delete_win_rates(session: Session, benchmark: BenchmarkRef) -> None:
     session.execute(delete(WinRate).where(WinRate.benchmark_id == benchmark.id))
 
 
-def _key_ids(session: Session, benchmark: BenchmarkRef, key: ScoreKey) -> tuple[int, int]:
-    crm = session.scalar(select(CRM.id).filter_by(name=key.crm, version=key.crm_version))
-    criteria_set = session.scalar(select(CriteriaSet.id).where(CriteriaSet.key == key.criteria))
-    if crm is None or criteria_set is None:
-        raise NotFoundError(
-            f"No scores of {benchmark.slug!r} by {key.crm!r} are stored under these criteria; "
-            "store them first."
-        )
-    return crm, criteria_set
-
-
 def _check_lengths(session: Session, benchmark: BenchmarkRef, scores: Mapping[str, ScoreRow]) -> None:
     n_queries = session.scalar(select(func.count()).where(Query.benchmark_id == benchmark.id))
     for llm, row in scores.items():
@@ -243,10 +220,6 @@ def _check_lengths(session: Session, benchmark: BenchmarkRef, scores: Mapping[st
             raise DatabaseError(
                 f"The scores of {llm!r} are {row.prob.shape}, but there are {n_queries} queries."
             )
-
-
-def _packed(row: ScoreRow) -> bytes:
-    return pack({"prob": row.prob, "judged": row.judged})
 
 
 def _unpacked(payload: bytes) -> ScoreRow:

@@ -41,9 +41,8 @@ class CollectSummary:
     """What a collection did.
 
     Attributes:
-        slug: The benchmark.
         plans: What was to be collected, one an LLM.
-        tallies: What came of it, by LLM.
+        stats: What came of it, by LLM.
         totals: What is stored of it in all, by LLM.
         embedded: The representations of the whole benchmark; None where the encoder is not installed, as in
             vLLM's environment.
@@ -53,7 +52,7 @@ class CollectSummary:
 
     slug: str
     plans: tuple[PromptPlan, ...]
-    tallies: Mapping[str, LLMStats]
+    stats: Mapping[str, LLMStats]
     totals: Mapping[str, AnswerTotals]
     embedded: EmbedSummary | None
     baseline: str | None
@@ -77,9 +76,6 @@ def collect_responses(
     again by the next run; an LLM that cannot be asked any more does not keep the others.
 
     Args:
-        database: the open database.
-        slug: the benchmark.
-        llms: the LLMs.
         topics: only queries of these categories or topics; none for all.
         limit: only the first so many of these queries.
         again: replace the responses that were collected with other settings.
@@ -97,13 +93,16 @@ def collect_responses(
     engine = engine or LocalEngine()
     jobs = [f"collecting responses of {llm.name} for {slug!r}" for llm in llms]
     with job_locks(database.engine, jobs):
-        record, plans = _collection_plans(database, slug, llms, topics, limit, again=again)
+        with database.session() as session:
+            record = get_benchmark(session, find_benchmark(session, slug))
+            prompts = selected_prompts(session, record, topics, limit)
+            plans = tuple(collection_plan(session, slug, llm, prompts, again=again) for llm in llms)
         asked = [plan for plan in plans if plan.missing]
         providers = distributed_models(engine, (plan.llm for plan in asked))
-        tallies = {plan.llm.name: LLMStats(len(plan.missing)) for plan in plans}
+        stats = {plan.llm.name: LLMStats(len(plan.missing)) for plan in plans}
         entered = {llm.name for llm in record.llms}
         storage = ResponseWriter(database, slug, {llm.name: llm for llm in llms}, entered)
-        asyncio.run(ask_all(asked, providers, storage, tallies, lambda: on_progress(tallies.values())))
+        asyncio.run(ask_all(asked, providers, storage, stats, lambda: on_progress(stats.values())))
         baseline = _update_descriptions(database, slug, llms)
     with database.session() as session:
         benchmark = find_benchmark(session, slug)
@@ -111,22 +110,10 @@ def collect_responses(
             record.bundle_digest is not None and get_benchmark(session, benchmark).bundle_digest is None
         )
         totals = collection_totals(session, benchmark)
-    return CollectSummary(slug, plans, tallies, totals, _embed(database, slug, engine), baseline, made_own)
-
-
-def _collection_plans(
-    database: Database,
-    slug: str,
-    llms: Sequence[ConfiguredLLM],
-    topics: Sequence[str],
-    limit: int | None,
-    *,
-    again: bool,
-) -> tuple[BenchmarkRecord, tuple[PromptPlan, ...]]:
-    with database.session() as session:
-        record = get_benchmark(session, find_benchmark(session, slug))
-        prompts = selected_prompts(session, record, topics, limit)
-        return record, tuple(collection_plan(session, slug, llm, prompts, again=again) for llm in llms)
+    embedded = (
+        embed_benchmark(database, slug, representation(), engine=engine) if find_spec(_ENCODER) else None
+    )
+    return CollectSummary(slug, plans, stats, totals, embedded, baseline, made_own)
 
 
 def _update_descriptions(database: Database, slug: str, llms: Sequence[ConfiguredLLM]) -> str | None:
@@ -148,12 +135,6 @@ def _update_descriptions(database: Database, slug: str, llms: Sequence[Configure
         if (first := next(answering, None)) is not None:
             set_baseline(session, benchmark, first)
         return first
-
-
-def _embed(database: Database, slug: str, engine: Engine) -> EmbedSummary | None:
-    if find_spec(_ENCODER) is None:
-        return None
-    return embed_benchmark(database, slug, representation(), engine=engine)
 
 
 def selected_prompts(
@@ -204,22 +185,12 @@ def _is_missing(state: AnswerState, digest: str) -> bool:
 
 
 def _is_of_others(state: AnswerState, digest: str) -> bool:
-    """Return whether the stored answer was collected with other settings."""
     return state.status not in (None, AnswerStatus.FAILED) and state.settings_digest != digest
 
 
 _COLUMNS = (
-    "LLM",
-    "responses",
-    "new",
-    "refused",
-    "truncated",
-    "failed",
-    "repeated",
-    "tokens read",
-    "written",
-    "cost",
-    "s/response",
+    *("LLM", "responses", "new", "refused", "truncated", "failed", "repeated"),
+    *("tokens read", "written", "cost", "s/response"),
 )
 _NO_TOTALS = AnswerTotals({})
 
@@ -227,7 +198,7 @@ _NO_TOTALS = AnswerTotals({})
 def summary_table(summary: CollectSummary) -> ReportTable:
     """Return one row an LLM."""
     rows = (
-        _summary_row(plan, summary.tallies[plan.llm.name], summary.totals.get(plan.llm.name, _NO_TOTALS))
+        _summary_row(plan, summary.stats[plan.llm.name], summary.totals.get(plan.llm.name, _NO_TOTALS))
         for plan in summary.plans
     )
     return ReportTable(
@@ -239,19 +210,19 @@ def summary_table(summary: CollectSummary) -> ReportTable:
     )
 
 
-def _summary_row(plan: PromptPlan, tally: LLMStats, totals: AnswerTotals) -> tuple[str, ...]:
-    there = plan.wanted - tally.asked + tally.n_answered
+def _summary_row(plan: PromptPlan, stats: LLMStats, totals: AnswerTotals) -> tuple[str, ...]:
+    there = plan.wanted - stats.asked + stats.n_answered
     of_status = totals.n_by_status.get
     return (
         plan.llm.name,
         f"{there:,} of {plan.wanted:,}",
-        f"{tally.n_answered:,}",
+        f"{stats.n_answered:,}",
         f"{of_status(AnswerStatus.REFUSED, 0):,}",
         f"{of_status(AnswerStatus.TRUNCATED, 0):,}",
-        f"{tally.n_failed:,}",
-        f"{tally.retried.total():,}",
+        f"{stats.n_failed:,}",
+        f"{stats.retried.total():,}",
         f"{totals.prompt_tokens:,}",
         f"{totals.completion_tokens:,}",
         f"{totals.cost:,.4f}" if totals.cost else "–",
-        f"{tally.seconds / tally.n_answered:.2f}" if tally.n_answered else "–",
+        f"{stats.seconds / stats.n_answered:.2f}" if stats.n_answered else "–",
     )

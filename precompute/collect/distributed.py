@@ -22,8 +22,7 @@ _VLLM_AT_ONCE = 256
 def distributed_models(engine: Engine, llms: Iterable[ConfiguredLLM]) -> Mapping[str, ChatModel]:
     """Return what answers for each LLM, by name, with the engine's workers.
 
-    Raises:
-        ConfigError: An API key is not there; where workers are other processes, they say so themselves.
+    Raises ConfigError: An API key is not there; where workers are other processes, they say so themselves.
     """
     chosen = tuple(llms)
     if engine.in_process:
@@ -55,37 +54,24 @@ def _distributed(
     return DistributedLLM(engine, limited, turns[settings.url], n_workers, at_once, waits=True)
 
 
+@dataclass(frozen=True)
 class DistributedLLM:
-    """Asks an LLM with an engine's workers; implements ``Provider``."""
+    """Asks an LLM with an engine's workers; implements ``ChatModel``.
 
-    def __init__(
-        self,
-        engine: Engine,
-        llm: ConfiguredLLM,
-        turn: asyncio.Lock,
-        n_workers: int,
-        at_once: int,
-        *,
-        waits: bool,
-    ) -> None:
-        """Spread an LLM over an engine.
+    Attributes:
+        llm: The LLM, with the limits of one worker.
+        turn: Held while it is asked: LLMs of one address are asked one after another.
+        at_once: Prompts that a worker gets at a time; they are stored when the last of them is answered.
+    """
 
-        Args:
-            engine: The engine.
-            llm: The LLM, with the limits of one worker.
-            turn: Held while it is asked: LLMs of one address are asked one after another.
-            n_workers: Largest number of workers.
-            at_once: Prompts that a worker gets at a time; they are stored when the last of them is answered.
-            waits: Whether workers mostly wait.
-        """
-        self._engine = engine
-        self._llm = llm
-        self._turn = turn
-        self._n_workers = n_workers
-        self._at_once = at_once
-        self._waits = waits
+    engine: Engine
+    llm: ConfiguredLLM
+    turn: asyncio.Lock
+    n_workers: int
+    at_once: int
+    waits: bool
 
-    async def ask(self, prompts: Sequence[Prompt], tell: Callable[[Outcome], None]) -> None:
+    async def ask(self, prompts: Sequence[Prompt], on_outcome: Callable[[Outcome], None]) -> None:
         """Ask for a response to every prompt and tell the outcomes of each item together.
 
         Raises:
@@ -95,28 +81,28 @@ class DistributedLLM:
         """
         loop = asyncio.get_running_loop()
 
-        def tell_there(outcome: Outcome) -> None:
-            loop.call_soon_threadsafe(tell, outcome)
+        def pass_on(outcome: Outcome) -> None:
+            loop.call_soon_threadsafe(on_outcome, outcome)
 
-        async with self._turn:
+        async with self.turn:
             try:
-                await asyncio.to_thread(self._ask, prompts, tell_there)
+                await asyncio.to_thread(self._ask, prompts, pass_on)
             except asyncio.CancelledError:
                 # The thread waits for workers that may take long; nobody wants their answers any more.
-                self._engine.close()
+                self.engine.close()
                 raise
 
-    def _ask(self, prompts: Sequence[Prompt], tell: Callable[[Outcome], None]) -> None:
-        make = partial(_AskingWorker, self._llm)
-        for asked in self._engine.map(make, self._items(prompts), at_most=self._n_workers, waits=self._waits):
+    def _ask(self, prompts: Sequence[Prompt], on_outcome: Callable[[Outcome], None]) -> None:
+        make = partial(_AskingWorker, self.llm)
+        for asked in self.engine.map(make, self._items(prompts), at_most=self.n_workers, waits=self.waits):
             for outcome in asked.outcomes:
-                tell(outcome)
+                on_outcome(outcome)
             if asked.stopped is not None:
                 raise asked.stopped
 
     def _items(self, prompts: Sequence[Prompt]) -> Iterator[tuple[Prompt, ...]]:
         """Return the prompts in parts, small enough that every worker gets one."""
-        size = max(1, min(self._at_once, -(-len(prompts) // self._n_workers)))
+        size = max(1, min(self.at_once, -(-len(prompts) // self.n_workers)))
         for first in range(0, len(prompts), size):
             yield tuple(prompts[first : first + size])
 

@@ -24,7 +24,6 @@ class PromptPlan:
     """What is to be asked of one LLM.
 
     Attributes:
-        llm: The LLM.
         wanted: Number of queries that are to have a response.
         missing: Those that have none yet.
     """
@@ -44,42 +43,33 @@ class OutcomeWriter(Protocol[Ready]):
         """Return what is to be stored now, and waits no longer; false where it is nothing."""
 
     def store(self, ready: Ready) -> None:
-        """Write what ``take`` gave.
-
-        Raises:
-            DatabaseError: What it belongs to is gone.
-        """
+        """Write what ``take`` gave. Raises DatabaseError: What it belongs to is gone."""
 
 
 async def ask_all(
     plans: Sequence[PromptPlan],
     providers: Mapping[str, ChatModel],
     storage: OutcomeWriter[Ready],
-    tallies: Mapping[str, LLMStats],
+    stats: Mapping[str, LLMStats],
     on_progress: Callable[[], None],
 ) -> None:
     """Ask for everything that the plans miss and store it as it comes in.
 
-    Args:
-        plans: what is asked of whom.
-        providers: what answers, by LLM.
-        storage: where the outcomes go.
-        tallies: by LLM; counted on, with the reason if one cannot be asked any more.
-        on_progress: called after every outcome.
+    Stats, by LLM, are counted on, with the reason if one cannot be asked any more.
 
     Raises:
         DatabaseError: What the answers belong to is gone.
     """
 
     def take(llm: ConfiguredLLM, outcome: Outcome) -> None:
-        tallies[llm.name].add(outcome, storage.add(llm, outcome))
+        stats[llm.name].add(outcome, storage.add(llm, outcome))
         on_progress()
 
     async def ask(plan: PromptPlan) -> None:
         try:
             await providers[plan.llm.name].ask(plan.missing, partial(take, plan.llm))
         except CRMError as error:
-            tallies[plan.llm.name].stopped = str(error)
+            stats[plan.llm.name].stopped = str(error)
 
     async def ask_in_turn(local: Sequence[PromptPlan]) -> None:
         for plan in local:

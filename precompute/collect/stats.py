@@ -22,7 +22,6 @@ class LLMStats:
         answered: Number of answers, by status.
         failed: Number of responses that failed, by kind.
         retried: Number of requests that were repeated, by kind.
-        tokens: Tokens read and written.
         cost: Money at the configured prices.
         seconds: Sum of what the answers took.
         stopped: Why the LLM could not be asked any more; empty if it could.
@@ -107,17 +106,17 @@ class ReplyRate:
         return n * spent / ticks if ticks else None
 
 
-def in_one_line(tallies: Collection[LLMStats], speed: ReplyRate, work: TaskWords = RESPONSES) -> str:
+def in_one_line(stats: Collection[LLMStats], speed: ReplyRate, work: TaskWords = RESPONSES) -> str:
     """“Collecting: 34 %, 120 of 350 responses · 2 failed · 10,230 tokens · cost 0.12 · about 3 min left”."""
-    asked = sum(tally.asked for tally in tallies)
-    answered = sum(tally.n_answered for tally in tallies)
-    failed = sum(tally.n_failed for tally in tallies)
-    ahead = sum(tally.n_unasked for tally in tallies if not tally.stopped)
+    asked = sum(each.asked for each in stats)
+    answered = sum(each.n_answered for each in stats)
+    failed = sum(each.n_failed for each in stats)
+    ahead = sum(each.n_unasked for each in stats if not each.stopped)
     parts = [f"{answered:,} of {asked:,} {work.many}"]
     if failed:
         parts.append(f"{failed:,} failed")
-    parts.append(f"{sum(tally.tokens for tally in tallies):,} tokens")
-    if cost := sum(tally.cost for tally in tallies):
+    parts.append(f"{sum(each.tokens for each in stats):,} tokens")
+    if cost := sum(each.cost for each in stats):
         parts.append(f"cost {cost:,.2f}")
     if ahead and (seconds := speed.seconds_for(ahead)) is not None:
         parts.append(time_left(seconds))
@@ -136,10 +135,10 @@ def asking_line(work: TaskWords = RESPONSES) -> Iterator[Callable[[Collection[LL
     try:
         with status_line() as write:
 
-            def on_progress(tallies: Collection[LLMStats]) -> None:
+            def on_progress(stats: Collection[LLMStats]) -> None:
                 speed.tick()
-                answered[0] = sum(tally.n_answered for tally in tallies)
-                write(in_one_line(tallies, speed, work))
+                answered[0] = sum(each.n_answered for each in stats)
+                write(in_one_line(stats, speed, work))
 
             yield on_progress
     except KeyboardInterrupt:
@@ -148,13 +147,13 @@ def asking_line(work: TaskWords = RESPONSES) -> Iterator[Callable[[Collection[LL
         ) from None
 
 
-def failures_in_words(tallies: Iterable[LLMStats], work: TaskWords = RESPONSES) -> Iterator[str]:
+def failures_in_words(stats: Iterable[LLMStats], work: TaskWords = RESPONSES) -> Iterator[str]:
     """Yield what went wrong, by kind; nothing where nothing did."""
     failed: Counter[FailureKind] = Counter()
     retried: Counter[FailureKind] = Counter()
-    for tally in tallies:
-        failed += tally.failed
-        retried += tally.retried
+    for each in stats:
+        failed += each.failed
+        retried += each.retried
     if failed:
         yield f"{work.count(failed.total())} failed: {_by_kind(failed)}."
     if retried:
@@ -162,18 +161,10 @@ def failures_in_words(tallies: Iterable[LLMStats], work: TaskWords = RESPONSES) 
         yield f"{requests} repeated: {_by_kind(retried)}."
 
 
-def check_complete(tallies: Mapping[str, LLMStats], work: TaskWords = RESPONSES) -> None:
-    """Make sure that everything asked for is there.
-
-    Args:
-        tallies: By LLM.
-        work: What was asked for.
-
-    Raises:
-        PrecomputeError: Saying what is not, and why.
-    """
-    stopped = [f"{name}: {tally.stopped}" for name, tally in tallies.items() if tally.stopped]
-    failed = sum(tally.n_failed for tally in tallies.values())
+def check_complete(stats: Mapping[str, LLMStats], work: TaskWords = RESPONSES) -> None:
+    """Make sure that everything asked for is there. Raises PrecomputeError: Saying what is not, and why."""
+    stopped = [f"{name}: {each.stopped}" for name, each in stats.items() if each.stopped]
+    failed = sum(each.n_failed for each in stats.values())
     if stopped:
         what = "One LLM" if len(stopped) == 1 else f"{len(stopped)} LLMs"
         raise PrecomputeError(f"{what} could not be asked to the end; {' '.join(stopped)}")

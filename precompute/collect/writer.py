@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -25,20 +26,23 @@ Records = dict[str, dict[str, CollectedRecord]]
 
 def record_of(outcome: Outcome, llm: ConfiguredLLM) -> CollectedRecord:
     """Return an outcome as it is stored."""
-    tokens = outcome.tokens
-    common = CollectedRecord(
-        AnswerStatus.FAILED,
-        llm.digest,
-        prompt_tokens=tokens.prompt,
-        completion_tokens=tokens.completion,
-        cost=llm.settings.cost(tokens.prompt or 0, tokens.completion or 0),
-        seconds=outcome.seconds,
-        attempts=len(outcome.retried) + 1,
-    )
+    common = CollectedRecord(AnswerStatus.FAILED, llm.digest, **what_it_took(outcome, llm))
     result = outcome.result
     if isinstance(result, LLMFailure):
         return replace(common, error=result.message)
     return replace(common, status=AnswerStatus(result.status), text=result.text, reasoning=result.reasoning)
+
+
+def what_it_took(outcome: Outcome, llm: ConfiguredLLM) -> dict[str, Any]:
+    """Return tokens, cost, seconds and attempts as an `LLMAnswer` has them."""
+    tokens = outcome.tokens
+    return {
+        "prompt_tokens": tokens.prompt,
+        "completion_tokens": tokens.completion,
+        "cost": llm.settings.cost(tokens.prompt or 0, tokens.completion or 0),
+        "seconds": outcome.seconds,
+        "attempts": len(outcome.retried) + 1,
+    }
 
 
 @dataclass
@@ -49,8 +53,6 @@ class ResponseWriter:
     that come before wait for it, and are forgotten if it never comes.
 
     Attributes:
-        database: The database.
-        slug: The benchmark.
         llms: The LLMs that are asked, by name.
         entered: Those that the benchmark has.
         waiting: What is still to be stored, by LLM and query.
@@ -82,8 +84,7 @@ class ResponseWriter:
     def store(self, ready: Records) -> None:
         """Write what ``take`` gave, each LLM's share whole or not at all.
 
-        Raises:
-            DatabaseError: The benchmark is gone.
+        Raises DatabaseError: The benchmark is gone.
         """
         for llm, records in ready.items():
             if llm in self.entered:

@@ -41,13 +41,13 @@ def extract_criteria_command(
                 database, preferences, chosen, limit=limit, again=again, on_progress=on_progress
             )
         extraction_table(summary).print()
-        for said in failures_in_words([summary.tally], LISTS):
+        for said in failures_in_words([summary.stats], LISTS):
             typer.echo(said)
         if out is not None:
             with database.session() as session:
                 n_rows = write_training_data(session, preferences, out)
             typer.echo(f"{preferences}: {n_rows:,} rows of training data in {out}.")
-    check_complete({llm: summary.tally}, LISTS)
+    check_complete({llm: summary.stats}, LISTS)
 
 
 @criteria_app.command("cluster-criteria")

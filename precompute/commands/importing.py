@@ -30,7 +30,6 @@ EVERY_LANGUAGE = "any"
 
 
 def _folder_command(read: FolderImporter) -> Callable[..., None]:
-    """Return the command of an importer of folders."""
 
     def command(
         folder: Folder,
@@ -40,7 +39,22 @@ def _folder_command(read: FolderImporter) -> Callable[..., None]:
         baseline: Baseline = None,
         title: Title = None,
     ) -> None:
-        _import_folder(read, folder, benchmark, llms, known_llms, baseline, title)
+        check_slug(benchmark)
+        chosen = None if llms is None else [name.strip() for name in llms.split(",") if name.strip()]
+        with open_database() as database, database.session() as session:
+            stored = stored_benchmark(session, benchmark)
+        if known_llms and stored is not None:
+            chosen = [llm.name for llm in stored.llms if chosen is None or llm.name in chosen]
+        with progress_bar("Reading responses") as progress:
+            imported = read(
+                folder,
+                benchmark,
+                chosen,
+                baseline=baseline,
+                stored_baseline=stored.baseline if stored is not None else None,
+                progress=progress,
+            )
+        _import(imported, title, baseline)
 
     return command
 
@@ -104,8 +118,7 @@ def import_dailybench(folder: Folder, benchmark: Slug = "dailybench", title: Tit
 def import_bundle(
     file: Annotated[Path, typer.Argument(metavar="FILE.usl.zip", show_default=False)],
     benchmark: Annotated[
-        str | None,
-        typer.Option(metavar="SLUG", help="The slug it is stored under; default the file's own."),
+        str | None, typer.Option(metavar="SLUG", help="The slug it is stored under; default the file's own.")
     ] = None,
 ) -> None:
     """Import a benchmark that “bundle” wrote; where the same one is stored, its scores are added."""
@@ -114,34 +127,6 @@ def import_bundle(
     slug = summary.bundle.info.slug
     there = "" if summary.created else "the same benchmark is there already; scores are added from a file of "
     typer.echo(f"{slug}: {there}{contents_in_words(summary.bundle)}; {embedded_in_words(summary.embedded)}.")
-
-
-def _import_folder(
-    read: FolderImporter,
-    folder: Path,
-    benchmark: str,
-    llms: str | None,
-    known_llms: bool,
-    baseline: str | None,
-    title: str | None,
-) -> None:
-    """Import from a folder of one file an LLM."""
-    check_slug(benchmark)
-    chosen = None if llms is None else [name.strip() for name in llms.split(",") if name.strip()]
-    with open_database() as database, database.session() as session:
-        stored = stored_benchmark(session, benchmark)
-    if known_llms and stored is not None:
-        chosen = [llm.name for llm in stored.llms if chosen is None or llm.name in chosen]
-    with progress_bar("Reading responses") as progress:
-        imported = read(
-            folder,
-            benchmark,
-            chosen,
-            baseline=baseline,
-            stored_baseline=stored.baseline if stored is not None else None,
-            progress=progress,
-        )
-    _import(imported, title, baseline)
 
 
 def _import(imported: ImportedBenchmark, title: str | None, baseline: str | None) -> None:

@@ -10,6 +10,7 @@ from crm.criteria import POPULAR, CriteriaSet, criteria_list
 from crm.embedded.representation import NAME, representation
 from crm.llm.settings import llms_file, read_llms
 from db.repositories.benchmarks import list_benchmarks
+from leaderboard.scoring_jobs.progress import judging_line
 from precompute.bundles import save_bundle
 from precompute.collect import collect_responses
 from precompute.collect.collection import summary_table
@@ -25,7 +26,6 @@ from precompute.commands.options import (
 from precompute.embed import embed_benchmark
 from precompute.engines import EngineKind, EngineOptions, open_engine
 from precompute.errors import PrecomputeError
-from precompute.progress import scoring_line
 from precompute.score import distributed_judge, score_benchmark
 
 jobs_app = typer.Typer()
@@ -38,8 +38,7 @@ def collect(
         list[str] | None, typer.Option(metavar="NAME", help="Only this LLM of the file; repeatable.")
     ] = None,
     config: Annotated[
-        Path | None,
-        typer.Option(metavar="llms.toml", help="Default USL_LLMS or llms.toml."),
+        Path | None, typer.Option(metavar="llms.toml", help="Default USL_LLMS or llms.toml.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N queries.")] = None,
     topic: Annotated[list[str] | None, typer.Option(help="Only this topic or category; repeatable.")] = None,
@@ -64,7 +63,7 @@ def collect(
             engine=opened,
         )
     summary_table(summary).print()
-    for said in failures_in_words(summary.tallies.values()):
+    for said in failures_in_words(summary.stats.values()):
         typer.echo(said)
     if summary.made_own:
         typer.echo(f"note: {benchmark} is your own now: new versions of its file no longer replace it.")
@@ -75,7 +74,7 @@ def collect(
         typer.echo(f"note: compute the representations in the app's environment: {command}")
     else:
         typer.echo(f"{benchmark}: {embedded_in_words(summary.embedded)}.")
-    check_complete(summary.tallies)
+    check_complete(summary.stats)
 
 
 @jobs_app.command()
@@ -85,11 +84,7 @@ def embed(
     ] = None,
     name: Annotated[
         str,
-        typer.Option(
-            "--representation",
-            metavar="NAME",
-            help=f"Which of {NAME}: an older version of the embedded judge reads an older one.",
-        ),
+        typer.Option("--representation", metavar="NAME", help=f"Which one; so far there is only {NAME}."),
     ] = NAME,
     engine: EngineName = EngineKind.LOCAL,
     ray_address: RayAddress = None,
@@ -103,9 +98,8 @@ def embed(
         with database.session() as session:
             slugs = [benchmark] if benchmark else [summary.slug for summary in list_benchmarks(session)]
         for slug in slugs:
-            typer.echo(
-                f"{slug}: {embedded_in_words(embed_benchmark(database, slug, fitted, engine=opened))}."
-            )
+            embedded = embed_benchmark(database, slug, fitted, engine=opened)
+            typer.echo(f"{slug}: {embedded_in_words(embedded)}.")
 
 
 @jobs_app.command()
@@ -133,7 +127,7 @@ def score(
     """Have judges judge a benchmark ahead of time; may be interrupted and run again."""
     sets = _criteria_sets(criteria, criterion or (), avoid or ())
     options = EngineOptions(engine, ray_address, actors, actor_gpus)
-    with open_database() as database, open_engine(options) as opened, scoring_line() as on_progress:
+    with open_database() as database, open_engine(options) as opened, judging_line(str) as on_progress:
         crms = [distributed_judge(opened, name) for name in dict.fromkeys(crm)]
         summaries = score_benchmark(
             database, benchmark, crms, sets, topics=topic or (), on_progress=on_progress

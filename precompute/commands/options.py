@@ -36,8 +36,7 @@ BUNDLED = Path(__file__).resolve().parents[2] / "bundled"
 def open_database() -> Iterator[Database]:
     """Yield the database that `USL_DATABASE_URL` names, filled from the bundled benchmarks.
 
-    Raises:
-        DatabaseError: it cannot be opened, or a bundled benchmark is damaged.
+    Raises DatabaseError: it cannot be opened, or a bundled benchmark is damaged.
     """
     database = Database.open(bundles=sorted(BUNDLED.glob("*.usl.zip")))
     try:

@@ -62,8 +62,7 @@ def cluster(
         str | None, typer.Option(metavar="NAME", help="The LLM that names topics, in place of the file's.")
     ] = None,
     llms: Annotated[
-        Path | None,
-        typer.Option(metavar="llms.toml", help="Default USL_LLMS or llms.toml."),
+        Path | None, typer.Option(metavar="llms.toml", help="Default USL_LLMS or llms.toml.")
     ] = None,
     again: Annotated[
         bool, typer.Option(help="Replace topics that were curated, and forget the curation.")
@@ -81,8 +80,7 @@ def cluster(
 def sample(
     slug: Annotated[str, typer.Argument(metavar="POOL", show_default=False)],
     benchmark: Annotated[
-        str,
-        typer.Option(metavar="FAMILY", help="What its versions share: the first has the slug FAMILY-v1."),
+        str, typer.Option(metavar="FAMILY", help="What its versions share: the first has the slug FAMILY-v1.")
     ],
     per_topic: Annotated[int, typer.Option(metavar="N", help="Queries of each topic.")] = 6,
     seed: Annotated[int, typer.Option(min=0, help="Another one draws other queries.")] = 0,
@@ -106,14 +104,7 @@ def sample(
     words = SafetyList({}) if no_safety else read_safety_list(safety or BUNDLED_SAFETY_LIST)
     with open_database() as database:
         summary = sample_benchmark(
-            database,
-            slug,
-            benchmark,
-            settings,
-            words,
-            title=title,
-            licence=licence,
-            attribution=attribution,
+            database, slug, benchmark, settings, words, title=title, licence=licence, attribution=attribution
         )
     for line in sample_report(summary):
         typer.echo(line)

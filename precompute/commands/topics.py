@@ -237,10 +237,6 @@ def _edit(pool: str, action: Action, reason: str) -> None:
 
 def _make(curation: Curation, topics: CuratedTopics, action: Action, reason: str) -> None:
     curation.edit(topics.pool.slug, action, reason, topics.version)
-    _tell(topics, action)
-
-
-def _tell(topics: CuratedTopics, action: Action) -> None:
     typer.echo(f"{topics.pool.slug}: {in_words(topics.tree, action)}.")
 
 

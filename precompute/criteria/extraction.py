@@ -21,6 +21,7 @@ from db.repositories.preferences import find_preference_set, preference_counts, 
 from db.source_records import AnswerState, AnswerStatus, AnswerTotals, ExtractedRecord, SideKey, Winner
 from precompute.collect.runner import PromptPlan, ask_all
 from precompute.collect.stats import LLMStats, TaskWords
+from precompute.collect.writer import what_it_took
 from precompute.criteria.question import ExtractionQuestion, Forbidden, digest_of, read_criteria
 from precompute.errors import PrecomputeError
 
@@ -32,15 +33,13 @@ class ExtractionSummary:
     """What an extraction did.
 
     Attributes:
-        slug: The set of preferences.
-        plan: What was to be extracted.
-        tally: What came of it.
+        stats: What came of it.
         totals: What is stored of the set in all.
     """
 
     slug: str
     plan: ExtractionPlan
-    tally: LLMStats
+    stats: LLMStats
     totals: AnswerTotals
 
 
@@ -59,10 +58,6 @@ def extract_criteria(
     by the next run.
 
     Args:
-        database: the open database.
-        slug: the set of preferences.
-        llm: the LLM.
-        limit: only the first so many pairs.
         again: replace what was extracted by another LLM, with other settings or another prompt.
         on_progress: called with what came in, after every list.
 
@@ -76,33 +71,20 @@ def extract_criteria(
     with job_locks(database.engine, [f"extracting criteria from {slug!r}"]):
         with database.session() as session:
             planned = extraction_plan(session, slug, llm, limit, again=again)
-        tally = LLMStats(len(planned.plan.missing))
+        stats = LLMStats(len(planned.plan.missing))
         if planned.plan.missing:
-            _ask(database, slug, planned, tally, on_progress)
-        with database.session() as session:
-            return ExtractionSummary(
-                slug, planned, tally, extraction_totals(session, find_preference_set(session, slug))
+            questions = planned.questions
+            model = StructuredChatModel(
+                make_chat_models([llm])[llm.name],
+                check=lambda prompt, reply: problem_of(reply, questions[prompt.external_id]),
+                rephrase=lambda prompt, why: questions[prompt.external_id].prompt(why),
             )
-
-
-def _ask(
-    database: Database,
-    slug: str,
-    planned: ExtractionPlan,
-    tally: LLMStats,
-    on_progress: Callable[[Collection[LLMStats]], None],
-) -> None:
-    llm, questions = planned.plan.llm, planned.questions
-    providers = {
-        name: StructuredChatModel(
-            provider,
-            check=lambda prompt, reply: problem_of(reply, questions[prompt.external_id]),
-            rephrase=lambda prompt, why: questions[prompt.external_id].prompt(why),
-        )
-        for name, provider in make_chat_models([llm]).items()
-    }
-    storage = CriteriaWriter(database, slug, questions)
-    asyncio.run(ask_all([planned.plan], providers, storage, {llm.name: tally}, lambda: on_progress([tally])))
+            storage, by_name = CriteriaWriter(database, slug, questions), {llm.name: stats}
+            asked = ask_all([planned.plan], {llm.name: model}, storage, by_name, lambda: on_progress([stats]))
+            asyncio.run(asked)
+        with database.session() as session:
+            totals = extraction_totals(session, find_preference_set(session, slug))
+        return ExtractionSummary(slug, planned, stats, totals)
 
 
 SIDES = (Winner.A, Winner.B)
@@ -131,10 +113,6 @@ def extraction_plan(
     """Return what the LLM is to be asked about the first ``limit`` preferences that are no tie.
 
     Args:
-        session: Of the database.
-        slug: Of the set of preferences.
-        llm: Who is asked.
-        limit: None for all.
         again: Also ask what other settings, or an older prompt, have answered.
 
     Raises:
@@ -169,7 +147,6 @@ def _is_missing(state: AnswerState | None, digest: str) -> bool:
 
 
 def _is_of_others(state: AnswerState | None, digest: str) -> bool:
-    """Return whether there are criteria that other settings gave."""
     return state is not None and state.status != AnswerStatus.FAILED and state.settings_digest != digest
 
 
@@ -191,17 +168,12 @@ def problem_of(reply: LLMReply, question: ExtractionQuestion) -> str | None:
 
 def record_of(outcome: Outcome, question: ExtractionQuestion, llm: ConfiguredLLM) -> ExtractedRecord:
     """Return an outcome whose reply has been checked, as it is stored."""
-    tokens = outcome.tokens
     common = ExtractedRecord(
         AnswerStatus.FAILED,
         digest_of(llm),
         first_shown=question.first_shown,
         llm=llm.name,
-        prompt_tokens=tokens.prompt,
-        completion_tokens=tokens.completion,
-        cost=llm.settings.cost(tokens.prompt or 0, tokens.completion or 0),
-        seconds=outcome.seconds,
-        attempts=len(outcome.retried) + 1,
+        **what_it_took(outcome, llm),
     )
     result = outcome.result
     if isinstance(result, LLMFailure):
@@ -216,8 +188,6 @@ class CriteriaWriter:
     """Where the outcomes of an extraction go; used by one thread at a time.
 
     Attributes:
-        database: The database.
-        slug: The set of preferences.
         questions: What was asked, by the name of its prompt.
         waiting: What is still to be stored.
     """
@@ -242,8 +212,7 @@ class CriteriaWriter:
     def store(self, ready: Records) -> None:
         """Write what ``take`` gave, whole or not at all.
 
-        Raises:
-            DatabaseError: The set or a preference is gone.
+        Raises DatabaseError: The set or a preference is gone.
         """
         if ready:
             with self.database.session() as session:
@@ -256,43 +225,32 @@ def _criteria(reply: LLMReply, question: ExtractionQuestion) -> tuple[str, ...]:
 
 
 _COLUMNS = (
-    "LLM",
-    "lists of criteria",
-    "new",
-    "refused",
-    "failed",
-    "repeated",
-    "tokens read",
-    "written",
-    "cost",
-    "s/list",
+    *("LLM", "lists of criteria", "new", "refused", "failed", "repeated"),
+    *("tokens read", "written", "cost", "s/list"),
 )
 
 
 def extraction_table(summary: ExtractionSummary) -> ReportTable:
     """Return one row: the LLM that was asked."""
-    plan, tally, totals = summary.plan.plan, summary.tally, summary.totals
-    there = plan.wanted - tally.asked + tally.n_answered
+    plan, stats, totals = summary.plan.plan, summary.stats, summary.totals
+    there = plan.wanted - stats.asked + stats.n_answered
     row = (
         plan.llm.name,
         f"{there:,} of {plan.wanted:,}",
-        f"{tally.n_answered:,}",
+        f"{stats.n_answered:,}",
         f"{totals.n_by_status.get(AnswerStatus.REFUSED, 0):,}",
-        f"{tally.n_failed:,}",
-        f"{tally.retried.total():,}",
+        f"{stats.n_failed:,}",
+        f"{stats.retried.total():,}",
         f"{totals.prompt_tokens:,}",
         f"{totals.completion_tokens:,}",
         f"{totals.cost:,.4f}" if totals.cost else "–",
-        f"{tally.seconds / tally.n_answered:.2f}" if tally.n_answered else "–",
+        f"{stats.seconds / stats.n_answered:.2f}" if stats.n_answered else "–",
     )
+    n_pairs = summary.plan.n_pairs
     return ReportTable(
-        f"Criteria of {summary.slug}, both sides of {_pairs(summary.plan.n_pairs)}",
+        f"Criteria of {summary.slug}, both sides of {'1 pair' if n_pairs == 1 else f'{n_pairs:,} pairs'}",
         _COLUMNS,
         (row,),
         "New, failed, repeated requests and seconds are of this run; refused, tokens and cost of all that is "
         f"stored. Ties are left out: {summary.plan.n_ties:,}.",
     )
-
-
-def _pairs(n: int) -> str:
-    return "1 pair" if n == 1 else f"{n:,} pairs"

@@ -55,14 +55,12 @@ class Forbidden:
 def read_criteria(reply: str, forbidden: Forbidden) -> tuple[str, ...]:
     """The criteria in a reply, normalised; words around the JSON object, such as a code fence, are ignored.
 
-    Raises:
-        UnusableReplyError: It holds none that can be used.
+    Raises UnusableReplyError: It holds none that can be used.
     """
     return tuple(parse_json(reply, _CriteriaReply, _in_words, context=forbidden).criteria)
 
 
 def _statement(value: Any, info: ValidationInfo) -> str:
-    """Return one criterion as it is stored."""
     if not isinstance(value, str):
         raise ValueError("is not a text")
     forbidden = info.context
@@ -148,7 +146,6 @@ class ExtractionQuestion:
     """Why somebody would prefer one side of a preference.
 
     Attributes:
-        preference: Both conversations.
         side: The side that is preferred in this question, whatever its user preferred.
     """
 

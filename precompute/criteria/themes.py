@@ -37,8 +37,7 @@ _ADJECTIVES_IN_TABLE = 6
 def themes_of_shipped(n_themes: int = N_THEMES) -> CriterionThemes:
     """Themes of the annotated criteria that judges are trained on, over the shipped clusters.
 
-    Raises:
-        CRMError: The annotations or the clusters are not there.
+    Raises CRMError: The annotations or the clusters are not there.
     """
     lists = _read_lists([PREFERENCES, OWN_ANNOTATIONS])
     return find_themes(criterion_clusters(), lists, "the annotations of this project", n_themes)
@@ -49,8 +48,7 @@ def themes_of_annotations(
 ) -> CriterionThemes:
     """Themes of the criteria in files of annotations, which are clustered again.
 
-    Raises:
-        CRMError: A row is not as described, or there are too few criteria.
+    Raises CRMError: A row is not as described, or there are too few criteria.
     """
     lists = _read_lists(files)
     source = ", ".join(file.name for file in files)
@@ -71,12 +69,7 @@ def store_themes_of_preferences(
     Names that were given to earlier themes of the set are kept where a theme is mostly the same.
 
     Args:
-        database: the open database.
-        slug: the set of preferences.
-        seed: of the clustering.
-        n_themes: how many themes at most.
         change: what is done to the themes before they are stored, such as naming them.
-        progress: called with how many criteria are embedded.
 
     Raises:
         DatabaseError: another process is doing the same.
@@ -166,9 +159,7 @@ class _NameReply(BaseModel):
 def name_themes(themes: CriterionThemes, llm: ConfiguredLLM) -> NamedThemes:
     """Ask an LLM for a short name of every theme that has none but its keywords; no name is given twice.
 
-    Raises:
-        ConfigError: An API key is not there.
-        CRMError: The LLM's model cannot be loaded.
+    Raises ConfigError: An API key is not there. Raises CRMError: The LLM's model cannot be loaded.
     """
     keys = [f"theme {place}" for place in range(len(themes.themes))]
     asked = {key: theme for key, theme in zip(keys, themes.themes, strict=True) if not theme.is_named}
@@ -177,16 +168,14 @@ def name_themes(themes: CriterionThemes, llm: ConfiguredLLM) -> NamedThemes:
         check=lambda _, reply: _problem(reply),
         rephrase=lambda prompt, why: _prompt(prompt.external_id, asked[prompt.external_id], why),
     )
-    outcomes: dict[str, Outcome] = {}
+    answered: list[Outcome] = []
     reason = ""
 
-    def take(outcome: Outcome) -> None:
-        outcomes[outcome.prompt.external_id] = outcome
-
     try:
-        asyncio.run(provider.ask([_prompt(name, theme) for name, theme in asked.items()], take))
+        asyncio.run(provider.ask([_prompt(name, theme) for name, theme in asked.items()], answered.append))
     except UnavailableError as error:
         reason = str(error)
+    outcomes = {outcome.prompt.external_id: outcome for outcome in answered}
     names = {key: theme.name for key, theme in zip(keys, themes.themes, strict=True)}
     n_unnamed = 0
     for key in asked:
@@ -202,7 +191,6 @@ def name_themes(themes: CriterionThemes, llm: ConfiguredLLM) -> NamedThemes:
 
 
 def _name_of(outcome: Outcome | None, stopped: str) -> str | LLMFailure:
-    """Return the name that was found, or why there is none."""
     if outcome is None:
         return LLMFailure(FailureKind.UNUSABLE, stopped)
     if isinstance(outcome.result, LLMFailure):

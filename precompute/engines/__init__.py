@@ -107,7 +107,6 @@ class EngineOptions:
     """What a person chose.
 
     Attributes:
-        kind: The engine.
         address: Of a running Ray cluster; None starts Ray on this computer.
         actors: Number of actors; None as many as the processors, or the GPUs, allow.
         gpus_per_actor: GPUs that each actor is given, perhaps a part of one.

@@ -170,10 +170,8 @@ def ray_engine(
 ) -> Iterator[RayEngine]:
     """Yield an engine on a running cluster, or on Ray started here for as long as the block lasts.
 
-    Of workers that died one line on standard error tells.
-
-    Raises:
-        PrecomputeError: Ray cannot be started or reached, or has not the processors or GPUs for one actor.
+    Of workers that died one line on standard error tells. Raises PrecomputeError: Ray cannot be started or
+    reached, or has not the processors or GPUs for one actor.
     """
     with quiet(), _folder() as folder:
         started_here = not ray.is_initialized()
@@ -210,11 +208,7 @@ def _start(address: str | None, folder: str) -> None:
 
 
 def _check_reachable(address: str) -> None:
-    """Make sure that something listens at HOST:PORT; Ray itself would try for ten minutes and more.
-
-    Raises:
-        OSError: Nothing does.
-    """
+    """Raise an OSError if nothing listens at HOST:PORT; Ray itself would try for ten minutes and more."""
     place = address.rpartition("//")[2]
     host, _, port = place.rpartition(":")
     if host and port.isdigit():
@@ -228,11 +222,7 @@ def _this_code() -> dict[str, Any]:
 
 
 def _room(gpus_per_actor: float) -> int:
-    """Return how many actors the processors, or the GPUs, allow.
-
-    Raises:
-        PrecomputeError: Not one.
-    """
+    """Return how many actors the processors, or the GPUs, allow: one at least."""
     there = ray.cluster_resources()
     room = int(there.get("CPU", 0))
     if gpus_per_actor > 0:

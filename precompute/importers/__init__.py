@@ -21,10 +21,7 @@ FolderImporter: TypeAlias = Callable[..., ImportedBenchmark]
 """Called like `read_arena_hard`."""
 
 FOLDER_IMPORTERS: Final[Mapping[str, tuple[str, FolderImporter]]] = {
-    "alpaca-eval": (
-        "Import AlpacaEval from a folder that holds <llm>/model_outputs.json.",
-        read_alpaca_eval,
-    ),
+    "alpaca-eval": ("Import AlpacaEval from a folder that holds <llm>/model_outputs.json.", read_alpaca_eval),
     "arena-hard": (
         "Import Arena-Hard v2 from a folder that holds question.jsonl and model_answer/<llm>.jsonl.",
         read_arena_hard,

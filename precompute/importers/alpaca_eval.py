@@ -6,7 +6,7 @@ from pathlib import Path
 from db.records import BenchmarkInfo, LLMRecord
 from precompute.errors import file_error
 from precompute.importers import base
-from precompute.importers.base import ImportedBenchmark, ImportedQuery, asked_llms, baseline_among
+from precompute.importers.base import ImportedBenchmark, ImportedQuery, read_of_llms
 from precompute.importers.rows import read_json
 
 DEFAULT_BASELINE = "gpt4_1106_preview"
@@ -29,31 +29,33 @@ def read_alpaca_eval(
 
     Args:
         folder: holds one folder an LLM.
-        slug: of the benchmark.
         llms: names of the LLMs to read beside the baseline; default all.
         baseline: default that of upstream, gpt4_1106_preview.
         stored_baseline: the baseline of the benchmark that is imported onto; if that is not in the folder,
             the LLMs are read without it, the first one giving the order of queries.
-        progress: called with the number of files read and of all.
 
     Raises:
         PrecomputeError: a file or folder is missing or malformed; an LLM, or the baseline, has no file there.
     """
     known = _llms_in(folder)
-    first = baseline_among(folder, known, asked=baseline, stored=stored_baseline, default=DEFAULT_BASELINE)
-    names = asked_llms(folder, known, llms, first)
-    outputs: dict[str, dict[str, str]] = {}
-    for done, name in enumerate(names, start=1):
-        outputs[name] = _read_outputs(folder / name / OUTPUTS)
-        if progress is not None:
-            progress(done, len(names))
+    outputs, chosen = read_of_llms(
+        folder,
+        known,
+        lambda name: _read_outputs(folder / name / OUTPUTS),
+        llms,
+        baseline=baseline,
+        stored_baseline=stored_baseline,
+        default=DEFAULT_BASELINE,
+        progress=progress,
+    )
+    names = list(outputs)
     instructions = tuple(outputs[names[0]])
     return ImportedBenchmark(
         info=_info(slug),
         queries=tuple(map(ImportedQuery, instructions)),
         llms=tuple(LLMRecord(name, name) for name in names),
         responses=_joined(folder, instructions, outputs),
-        baseline=first or str(stored_baseline),
+        baseline=chosen,
         notices=_left_out(instructions, outputs),
     )
 
@@ -66,7 +68,6 @@ def _llms_in(folder: Path) -> list[str]:
 
 
 def _read_outputs(path: Path) -> dict[str, str]:
-    """Return the outputs by instruction, in the file's order."""
     rows = read_json(path)
     if not isinstance(rows, list) or not rows:
         raise file_error(path, "this is not a list of outputs.")

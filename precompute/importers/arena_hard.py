@@ -7,7 +7,7 @@ from typing import Any
 from db.records import BenchmarkInfo, LLMRecord
 from precompute.errors import file_error
 from precompute.importers import base
-from precompute.importers.base import ImportedBenchmark, ImportedQuery, asked_llms, baseline_among
+from precompute.importers.base import ImportedBenchmark, ImportedQuery, read_of_llms
 from precompute.importers.rows import read_json_lines
 
 DEFAULT_BASELINE = "gemini-2.0-flash-001"
@@ -31,35 +31,34 @@ def read_arena_hard(
 
     Args:
         folder: holds the questions and the folder of answers.
-        slug: of the benchmark.
         llms: names of the LLMs to read beside the baseline; default all.
         baseline: default gemini-2.0-flash-001, upstream's for creative writing and that of Jia et al. 2025.
         stored_baseline: the baseline of the benchmark that is imported onto, which need not be in the folder.
-        progress: called with the number of files read and of all.
 
     Raises:
         PrecomputeError: a file or folder is missing or malformed; an LLM, or the baseline, has no file there.
     """
     queries = _read_questions(base.checked_folder(folder) / QUESTIONS)
     known = _llms_in(folder / ANSWERS)
-    first = baseline_among(
-        folder / ANSWERS, known, asked=baseline, stored=stored_baseline, default=DEFAULT_BASELINE
-    )
-    names = asked_llms(folder / ANSWERS, known, llms, first)
     index = {str(query.external_id): place for place, query in enumerate(queries)}
-    responses: dict[str, dict[int, str]] = {}
     strangers: set[str] = set()
-    for done, name in enumerate(names, start=1):
-        responses[name] = _read_answers(folder / ANSWERS / f"{name}.jsonl", index, strangers)
-        if progress is not None:
-            progress(done, len(names))
+    responses, chosen = read_of_llms(
+        folder / ANSWERS,
+        known,
+        lambda name: _read_answers(folder / ANSWERS / f"{name}.jsonl", index, strangers),
+        llms,
+        baseline=baseline,
+        stored_baseline=stored_baseline,
+        default=DEFAULT_BASELINE,
+        progress=progress,
+    )
     notice = f"answers left out because {QUESTIONS} has no such question: to {len(strangers)} uids."
     return ImportedBenchmark(
         info=_info(slug),
         queries=queries,
-        llms=tuple(LLMRecord(name, name) for name in names),
+        llms=tuple(LLMRecord(name, name) for name in responses),
         responses=responses,
-        baseline=first or str(stored_baseline),
+        baseline=chosen,
         notices=(notice,) if strangers else (),
     )
 

@@ -34,11 +34,6 @@ def count_preferences(
 
     Of a row that the filter drops only what the filter looks at is checked.
 
-    Args:
-        paths: the files, in order.
-        chosen: the filter.
-        progress: called with the number of rows read and of all.
-
     Raises:
         PrecomputeError: a file or row is malformed, or a kept row has the id of one before.
     """
@@ -59,10 +54,7 @@ def read_preferences(
     """Yield the preferences that the filter keeps, whole conversations, holding few rows at a time.
 
     Args:
-        paths: the files, in order.
-        chosen: the filter.
         start: how many of the kept rows to pass over.
-        progress: called with the number of rows read and of all.
 
     Raises:
         PrecomputeError: a file or row is malformed.
@@ -82,11 +74,7 @@ class _Row:
     winner: Winner
 
     def preference(self) -> PreferenceRecord:
-        """Return the whole row.
-
-        Raises:
-            PrecomputeError: a name or conversation is malformed.
-        """
+        """Return the whole row. Raises PrecomputeError: a name or conversation is malformed."""
         texts = _values(self.path, self.number, self.cells, (*TEXTS, *CONVERSATIONS))
         external_id, llm_a, llm_b = (
             base.name_of(self.path, self.number, texts, column) for column in (QUESTION_ID, MODEL_A, MODEL_B)
@@ -182,13 +170,8 @@ def _tags(path: Path, number: int, values: Mapping[str, Any], with_criteria: boo
     return tags
 
 
-QUESTION_ID, MODEL_A, MODEL_B, WINNER, LANGUAGE = TEXTS = (
-    "question_id",
-    "model_a",
-    "model_b",
-    "winner",
-    "language",
-)
+TEXTS = ("question_id", "model_a", "model_b", "winner", "language")
+QUESTION_ID, MODEL_A, MODEL_B, WINNER, LANGUAGE = TEXTS
 CONVERSATION_A, CONVERSATION_B = CONVERSATIONS = ("conversation_a", "conversation_b")
 CATEGORY_TAG, IS_CODE = "category_tag", "is_code"
 
@@ -197,7 +180,6 @@ def check_schemas(paths: Iterable[Path], *, with_criteria: bool) -> int:
     """Check the columns of every file, and returns how many rows they have together.
 
     Args:
-        paths: Parquet files.
         with_criteria: whether the rows must say what their queries ask for.
 
     Raises:

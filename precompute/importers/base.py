@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from db.records import BenchmarkInfo, LLMRecord
 from db.serialization import storable_text
 from db.source_records import Message
 from precompute.errors import file_error, unknown_llm
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,7 @@ _KINDS = {bool: "true or false", int: "a number", float: "a number", list: "a li
 
 
 def checked_folder(path: Path) -> Path:
-    """Return the path, which must be a folder.
-
-    Raises:
-        PrecomputeError: it is none.
-    """
+    """Return the path, which must be a folder. Raises PrecomputeError: it is none."""
     if not path.is_dir():
         raise file_error(path, "there is no such folder.")
     return path
@@ -63,13 +61,6 @@ def checked_folder(path: Path) -> Path:
 
 def text_of(path: Path, row: int, record: Mapping[str, Any], column: str, *, empty: bool = False) -> str:
     """Return the text in a column that must have one.
-
-    Args:
-        path: the file, for the message.
-        row: the row, for the message.
-        record: the row's values by column.
-        column: the column.
-        empty: whether the text may be empty.
 
     Raises:
         PrecomputeError: the column is missing, holds no text, or an empty one.
@@ -101,8 +92,7 @@ def name_of(path: Path, row: int, record: Mapping[str, Any], column: str) -> str
 def optional_name_of(path: Path, row: int, record: Mapping[str, Any], column: str) -> str | None:
     """Return the name in a column, None where the column is absent or empty.
 
-    Raises:
-        PrecomputeError: the column holds something else than a name.
+    Raises PrecomputeError: the column holds something else than a name.
     """
     value = record.get(column)
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -163,46 +153,41 @@ def _message(path: Path, row: int, column: str, place: int, turn: object) -> Mes
     return Message(role, content)
 
 
-def baseline_among(
-    folder: Path, known: Sequence[str], *, asked: str | None, stored: str | None, default: str
-) -> str | None:
-    """Return the baseline to read: the one asked for, else that of the stored benchmark, else the default.
+def read_of_llms(
+    folder: Path,
+    known: Sequence[str],
+    read: Callable[[str], Read],
+    llms: Sequence[str] | None,
+    *,
+    baseline: str | None,
+    stored_baseline: str | None,
+    default: str,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[dict[str, Read], str]:
+    """Return what is read of the LLMs asked for, by default all that are known, and the baseline's name.
 
-    None if the benchmark that is imported onto has a baseline which is not in the folder.
-
-    Args:
-        folder: where the LLMs are, for the message.
-        known: the LLMs there.
-        asked: the baseline that a person named.
-        stored: the baseline of the benchmark that is imported onto.
-        default: upstream's.
+    The baseline, first of all, is the one asked for, else that of the stored benchmark, else the default. A
+    stored one that is not in the folder is not read.
 
     Raises:
-        PrecomputeError: a person named an LLM that is not there; nobody named one, and the default is not
-            there.
+        PrecomputeError: an LLM that a person named, or the default where it counts, is not there.
     """
-    if asked is not None:
-        return _checked_llm(folder, known, asked)
-    if stored is not None:
-        return stored if stored in known else None
-    if default not in known:
+    first = next(name for name in (baseline, stored_baseline, default) if name is not None)
+    if baseline is not None:
+        _check_llm(folder, known, baseline)
+    elif stored_baseline is None and default not in known:
         raise file_error(folder, f"the baseline {default!r} is not there: name another with --baseline.")
-    return default
+    for llm in llms or ():
+        _check_llm(folder, known, llm)
+    names = dict.fromkeys([*([first] if first in known else []), *(known if llms is None else llms)])
+    found = {}
+    for done, name in enumerate(names, start=1):
+        found[name] = read(name)
+        if progress is not None:
+            progress(done, len(names))
+    return found, first
 
 
-def asked_llms(
-    folder: Path, known: Sequence[str], llms: Sequence[str] | None, baseline: str | None
-) -> list[str]:
-    """Return the baseline, if any, then the LLMs asked for, all of them if None; each once.
-
-    Raises:
-        PrecomputeError: one of them is not known.
-    """
-    chosen = known if llms is None else [_checked_llm(folder, known, llm) for llm in llms]
-    return list(dict.fromkeys([*([baseline] if baseline else []), *chosen]))
-
-
-def _checked_llm(folder: Path, known: Sequence[str], name: str) -> str:
+def _check_llm(folder: Path, known: Sequence[str], name: str) -> None:
     if name not in known:
         raise unknown_llm(name, str(folder), known)
-    return name

@@ -27,8 +27,7 @@ _STYLES = {
 def read_dailybench(folder: Path, slug: str = "dailybench") -> ImportedBenchmark:
     """Read the queries with their topics, and the responses of every assistant in the folder.
 
-    Raises:
-        PrecomputeError: a file is missing or malformed, or a response is to an unknown query.
+    Raises PrecomputeError: a file is missing or malformed, or a response is to an unknown query.
     """
     queries = _read_queries(base.checked_folder(folder) / QUERIES)
     index = {str(query.external_id): place for place, query in enumerate(queries)}

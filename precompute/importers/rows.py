@@ -25,7 +25,6 @@ def read_rows(path: Path, choose: Choose, also: Sequence[str] = ()) -> Iterator[
     Rows are counted from 1; in CSV the header is row 1.
 
     Args:
-        path: the file.
         choose: asked for the columns; in JSON Lines, where every row has its own, for each row.
         also: suffixes that the caller reads itself, for the message.
 
@@ -123,11 +122,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_json(path: Path) -> object:
-    """Return the value in a JSON file.
-
-    Raises:
-        PrecomputeError: the file cannot be read or is no JSON.
-    """
+    """Return the value in a JSON file. Raises PrecomputeError: the file cannot be read or is no JSON."""
     return _parse(path, _bytes(path))
 
 

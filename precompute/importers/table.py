@@ -49,11 +49,7 @@ def read_table(path: Path, slug: str) -> ImportedBenchmark:
 
 
 def _response_columns(names: Sequence[str]) -> Sequence[str]:
-    """Return the columns to read; a conversation may stand in place of the query.
-
-    Raises:
-        ValueError: a required one is missing.
-    """
+    """Return the columns to read, of which a conversation may stand in place of the query."""
     given = {*names, _QUERY} if _CONVERSATION in names else set(names)
     missing = next((name for name in _REQUIRED if name not in given), None)
     if missing is not None:
@@ -62,12 +58,7 @@ def _response_columns(names: Sequence[str]) -> Sequence[str]:
 
 
 class _Builder:
-    """Takes in row after row.
-
-    Attributes:
-        queries: The distinct queries in order of appearance.
-        responses: LLM name to index of the query to text, LLMs in order of appearance.
-    """
+    """Takes in row after row; ``responses`` maps an LLM's name to texts by index of the query."""
 
     def __init__(self, path: Path) -> None:
         self.queries: list[ImportedQuery] = []
@@ -76,11 +67,7 @@ class _Builder:
         self._index: dict[tuple[str | None, str], int] = {}
 
     def add(self, row: int, record: Mapping[str, Any]) -> None:
-        """Take in one row.
-
-        Raises:
-            PrecomputeError: it is malformed or contradicts a row before it.
-        """
+        """Take in one row. Raises PrecomputeError: it is malformed or contradicts a row before it."""
         query = self._query(row, record)
         llm = base.name_of(self._path, row, record, "llm")
         response = base.text_of(self._path, row, record, "response")
@@ -146,7 +133,6 @@ def read_queries(path: Path, column: str | None = None) -> Iterator[tuple[str, s
     CSV, JSON Lines and Parquet are read, and JSON that is a list of objects, as AlpacaEval's.
 
     Args:
-        path: the file.
         column: the column with the queries; default the first of query, prompt, instruction, question, text
             and conversation that there is.
 
@@ -166,11 +152,7 @@ def read_queries(path: Path, column: str | None = None) -> Iterator[tuple[str, s
 
 
 def _query_columns(column: str | None, names: Sequence[str]) -> Sequence[str]:
-    """Return the column with the query first, then those that may hold an id.
-
-    Raises:
-        ValueError: there is no column with queries.
-    """
+    """Return the column with the query first, then those that may hold an id."""
     wanted = _QUERY_COLUMNS if column is None else (column,)
     chosen = next((name for name in wanted if name in names), None)
     if chosen is None:

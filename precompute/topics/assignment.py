@@ -10,7 +10,7 @@ nearer to a technical task, is `Other`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -223,21 +223,14 @@ def assign_topics(
     places = [given_place(query, record) for query, (_, record) in zip(queries, matches, strict=True)]
     unplaced = [index for index, place in enumerate(places) if place is None]
     if unplaced:
-        found = _assigned(
-            [queries[index] for index in unplaced], _categories_of_topics(stored, places), reference, embed
-        )
+        of_topics = {} if stored is None else {query.topic: query.category for query in stored.queries}
+        # The file's own word counts first.
+        of_topics |= {topic: category for category, topic in filter(None, places)}
+        found = _assigned([queries[index] for index in unplaced], of_topics, reference, embed)
         for index, place in zip(unplaced, found, strict=True):
             places[index] = place
     lacking = bool(unplaced) and reference is None
     return TopicAssignment(tuple(place for place in places if place), (NO_REFERENCE,) if lacking else ())
-
-
-def _categories_of_topics(
-    stored: BenchmarkRecord | None, places: Iterable[Place | None]
-) -> Mapping[str, str]:
-    """Return the category of every topic that has one, the file's own word first."""
-    known = {} if stored is None else {query.topic: query.category for query in stored.queries}
-    return known | {topic: category for category, topic in filter(None, places)}
 
 
 def _assigned(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,10 +23,10 @@ from db.repositories.pools import (
     put_topic_map,
     set_topics,
 )
-from db.source_records import FoundTopic, PoolQueryRecord, TopicMapRecord
+from db.source_records import FoundTopic, TopicMapRecord
 from precompute.errors import PrecomputeError
 from precompute.topics.discovery import OnStage, find_topic_map, members, pool_digest
-from precompute.topics.encoders import EmbeddedQueries, Encoder, embed_queries, make_encoder
+from precompute.topics.encoders import embed_queries, make_encoder
 from precompute.topics.naming import NamingSummary, name_topics, representative
 from precompute.topics.settings import ClusteringSettings
 
@@ -39,7 +39,6 @@ class ClusterSummary:
     """What a run did.
 
     Attributes:
-        slug: The pool.
         found: The topics as they are stored.
         is_new: Whether they were looked for, or were there.
         naming: What an LLM named; None where topics are named by keywords.
@@ -67,12 +66,9 @@ def cluster_pool(
     package versions and machine give the same topics.
 
     Args:
-        database: the open database.
-        slug: the pool.
         settings: how topics are found, placed and named.
         llms: the file of LLMs, for the one that names topics; by default as in `crm.llm.settings`.
         again: replace topics that were curated, and forget the curation.
-        on_progress: called with how far it is.
 
     Raises:
         DatabaseError: another process is looking for topics in this pool.
@@ -91,7 +87,9 @@ def cluster_pool(
                 "with “python -m precompute pool”, or set a smaller smallest_cluster in the table [topics]."
             )
         encoder = make_encoder(settings.encoder)
-        identity = _identity(settings, encoder)
+        chosen = settings.model_dump(mode="json", include={"topics", "parts", "categories", "quality"})
+        # All that topics depend on: not how they are named, nor how fast they are found.
+        identity = {"encoder": encoder.name, **chosen}
         stored = _stored(database, slug)
         is_current = (
             stored is not None and stored.pool_digest == pool_digest(queries) and stored.settings == identity
@@ -99,7 +97,8 @@ def cluster_pool(
         if not is_current and not again:
             _check_not_curated(database, slug)
         if not is_current:
-            embedded = _embed(database, queries, encoder, on_progress)
+            progress = partial(on_progress, "Embedding queries")
+            embedded = embed_queries(database, queries, encoder, progress)
             found = find_topic_map(database, embedded, settings, on_progress)
             _store(database, slug, replace(found, settings=identity), again=again)
         naming = _name(database, slug, settings, llms, on_progress)
@@ -146,14 +145,6 @@ def _store(database: Database, slug: str, found: TopicMapRecord, *, again: bool)
             put_topic_map(session, find_pool(session, slug), found)
 
 
-def _embed(
-    database: Database, queries: tuple[PoolQueryRecord, ...], encoder: Encoder, on_progress: OnStage
-) -> EmbeddedQueries:
-    return embed_queries(
-        database, queries, encoder, lambda done, total: on_progress("Embedding queries", done, total)
-    )
-
-
 def _name(
     database: Database, slug: str, settings: ClusteringSettings, llms: Path | None, on_progress: OnStage
 ) -> NamingSummary | None:
@@ -184,12 +175,6 @@ def _name(
         for topic in found.topics
     }
     return name_topics(found.topics, shown, settings.names, make_chat_models([llm])[llm.name], store)
-
-
-def _identity(settings: ClusteringSettings, encoder: Encoder) -> dict[str, Any]:
-    """What topics depend on, as JSON: everything but how they are named and how fast they are found."""
-    chosen = settings.model_dump(mode="json", include={"topics", "parts", "categories", "quality"})
-    return {"encoder": encoder.name, **chosen}
 
 
 def clustering_report(summary: ClusterSummary) -> Iterator[str]:

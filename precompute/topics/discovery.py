@@ -41,9 +41,6 @@ def find_topic_map(
 
     Args:
         database: with the categories, where they are DailyBench's.
-        embedded: the queries.
-        settings: how topics are found and placed.
-        on_progress: called with how far it is.
 
     Raises:
         PrecomputeError: no group of queries means alike; the categories are DailyBench's, which is not
@@ -51,13 +48,9 @@ def find_topic_map(
     """
     parameters = replace(settings.topics.parameters(), keywords=_NAME_CANDIDATES)
     on_progress("Finding topics", 0, 0)
-    tree = find_tree(
-        embedded,
-        parameters,
-        settings.parts,
-        lambda done, total: on_progress("Looking into large topics", done, total),
-        damp_frequent=settings.topics.damp_frequent,
-    )
+    looking = partial(on_progress, "Looking into large topics")
+    damp_frequent = settings.topics.damp_frequent
+    tree = find_tree(embedded, parameters, settings.parts, looking, damp_frequent=damp_frequent)
     if tree is None:
         raise PrecomputeError(
             f"No {settings.topics.smallest_cluster} queries mean so much alike that they form a topic: add "
@@ -67,13 +60,8 @@ def find_topic_map(
     topics = _described_topics(database, embedded, tree, settings)
     on_progress("Drawing the map", 0, 0)
     xy = map_positions(embedded.vectors, parameters)
-    stable = stability(
-        embedded,
-        parameters,
-        tree.top_of,
-        settings.quality.seeds,
-        lambda done, total: on_progress("Finding topics with other seeds", done, total),
-    )
+    again = partial(on_progress, "Finding topics with other seeds")
+    stable = stability(embedded, parameters, tree.top_of, settings.quality.seeds, again)
     return TopicMapRecord(
         topics=topics,
         steps=_STEP_NAMES,
@@ -117,16 +105,13 @@ def _described_topics(
         categories = [categories[group] for group in groups.tolist()]
     category_of = {tree.nodes[place].key: category for place, category in zip(tops, categories, strict=True)}
     listed = [node.keywords for node in tree.nodes]
-    telling = _telling(read, listed, [tree.members(place) for place in range(len(tree.nodes))])
-    taken: dict[str, set[str]] = {}
-    topics = []
-    for node, words in zip(tree.nodes, telling, strict=True):
+    ordered = _nearest_first(read, listed, [tree.members(place) for place in range(len(tree.nodes))])
+    topics: list[FoundTopic] = []
+    for node, words in zip(tree.nodes, ordered, strict=True):
         category = category_of[node.key.split(".")[0]]
-        names = taken.setdefault(category, set())
-        name = keyword_name(words, names)
-        names.add(name)
+        name = keyword_name(words, [topic.name for topic in topics if topic.category == category])
         keywords = node.keywords[: settings.topics.keywords]
-        topics.append(FoundTopic(node.key, name, category, "", keywords, node.parent))
+        topics.append(replace(node, name=name, category=category, keywords=keywords))
     return tuple(topics)
 
 
@@ -135,21 +120,15 @@ def _group_names(read: EmbeddedQueries, group_of: NDArray[np.intp]) -> list[str]
     keywords = group_keywords(read.words, group_of, _NAME_CANDIDATES, damp_frequent=True)
     rows = [np.flatnonzero(group_of == group) for group in range(len(keywords))]
     names: list[str] = []
-    for words in _telling(read, keywords, rows):
+    for words in _nearest_first(read, keywords, rows):
         names.append(keyword_name(words, names))
     return names
 
 
-def _telling(
+def _nearest_first(
     read: EmbeddedQueries, words: Sequence[Sequence[str]], rows: Sequence[NDArray[np.intp]]
 ) -> list[list[str]]:
-    """Return the words of each group of queries, those first that are nearest to what its queries mean.
-
-    Args:
-        read: The queries as the bundled encoder reads them.
-        words: Of each group.
-        rows: The queries of each group.
-    """
+    """Return the words of each group of queries, those first that are nearest to what its queries mean."""
     distinct = sorted({word for listed in words for word in listed})
     vectors = dict(zip(distinct, embed_texts(distinct), strict=True))
     return [
@@ -178,11 +157,8 @@ def _figures(
         },
     }
     if stable is not None:
-        figures["stability"] = {
-            **asdict(stable),
-            "seeds": list(stable.seeds),
-            "n_topics": list(stable.n_topics),
-        }
+        seeds, n_topics = list(stable.seeds), list(stable.n_topics)
+        figures["stability"] = asdict(stable) | {"seeds": seeds, "n_topics": n_topics}
     return figures
 
 
@@ -194,33 +170,19 @@ def _digest(tree: Tree) -> str:
 _MIN_PARTS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A topic, or a part of one.
-
-    Attributes:
-        key: Its number among its siblings, after its parent's key.
-        parent: The key of the topic it is a part of.
-        keywords: By c-TF-IDF among all topics of its level, most telling first.
-    """
-
-    key: str
-    parent: str | None
-    keywords: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
     """Topics of Q queries.
 
     Attributes:
-        nodes: Topics before their parts, the largest first among siblings.
+        nodes: Topics before their parts, the largest first among siblings; without names and categories,
+            keywords by c-TF-IDF among all topics of their level, most telling first.
         node_of: The finest topic of each query ``[Q]``, −1 for outliers.
         step_of: The ``crm.data.topic_model.AssignmentStep`` that put the query there ``[Q]``.
         top_of: The topmost topic of each query ``[Q]``, −1 for outliers.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[FoundTopic, ...]
     node_of: NDArray[np.int32]
     step_of: NDArray[np.int8]
     top_of: NDArray[np.int32]
@@ -228,6 +190,10 @@ class Tree:
     def members(self, node: int) -> NDArray[np.intp]:
         """Return the queries of a topic, those of its parts included."""
         return _under(self.nodes[node].key, [other.key for other in self.nodes], self.node_of)
+
+
+def _unnamed(key: str, parent: str | None, keywords: tuple[str, ...] = ()) -> FoundTopic:
+    return FoundTopic(key, name="", category="", keywords=keywords, parent=parent)
 
 
 def find_tree(
@@ -241,23 +207,15 @@ def find_tree(
     """Find the topics of Q queries and the parts of large ones; None where no group means alike.
 
     Args:
-        embedded: The queries.
         parameters: How to find topics; parts are found in the same way.
-        parts: Which topics are looked into.
-        progress: Called with how many topics are looked into.
         damp_frequent: Whether words that are frequent in all topics count less among the keywords.
     """
     found = find_topics(embedded.words, embedded.vectors, parameters, any_script=True)
     if found is None:
         return None
     node_of, step_of = found.topic_of.copy(), found.step_of.copy()
-    words_of = partial(
-        group_keywords,
-        embedded.words,
-        count=parameters.keywords,
-        damp_frequent=damp_frequent,
-    )
-    nodes = [Node(str(number), None, keywords) for number, keywords in enumerate(words_of(node_of))]
+    words_of = partial(group_keywords, embedded.words, count=parameters.keywords, damp_frequent=damp_frequent)
+    nodes = [_unnamed(str(number), None, keywords) for number, keywords in enumerate(words_of(node_of))]
     level = list(range(len(nodes)))
     above = max(parts.above, _MIN_PARTS * parameters.smallest_cluster - 1, min_texts(parameters))
     for _ in range(parts.levels if parts.above else 0):
@@ -275,7 +233,7 @@ def find_tree(
             node_of[rows[kept]] = inside.topic_of[kept] + len(nodes)
             level += range(len(nodes), len(nodes) + n_parts)
             key = nodes[node].key
-            nodes += [Node(f"{key}.{number}", key, ()) for number in range(n_parts)]
+            nodes += [_unnamed(f"{key}.{number}", key) for number in range(n_parts)]
         # Among its siblings alone, a part would be described by words that all topics have.
         described = words_of(node_of)
         for place in level:

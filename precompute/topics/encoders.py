@@ -47,8 +47,7 @@ class Encoder(Protocol):
 def make_encoder(settings: EncoderSettings) -> Encoder:
     """Return the encoder that the settings describe; its model is loaded when it is first used.
 
-    Raises:
-        ConfigError: An API key is not there.
+    Raises ConfigError: An API key is not there.
     """
     match settings.backend:
         case "minilm":
@@ -127,11 +126,7 @@ class EndpointEncoder:
     """An endpoint that speaks the protocol of OpenAI's embeddings."""
 
     def __init__(self, settings: EncoderSettings) -> None:
-        """Describe the encoder.
-
-        Raises:
-            ConfigError: The API key is not there.
-        """
+        """Describe the encoder. Raises ConfigError: The API key is not there."""
         import openai  # noqa: PLC0415  # half a second
 
         self.name = _encoder_name(f"{settings.model} at {urlsplit(settings.url).netloc}", settings)
@@ -159,8 +154,7 @@ class EndpointEncoder:
                 dimensions=self._settings.dimensions or openai.omit,
             )
             vectors = np.array(
-                [item.embedding for item in sorted(reply.data, key=lambda item: item.index)],
-                dtype=np.float32,
+                [item.embedding for item in sorted(reply.data, key=lambda item: item.index)], dtype=np.float32
             )
         except openai.APIStatusError as error:
             # Its message is not shown: it may repeat the key.
@@ -195,7 +189,6 @@ class EmbeddedQueries:
     """The queries of a pool with what topics are found in.
 
     Attributes:
-        queries: The Q queries.
         vectors: Their embeddings ``[Q, d]``, of unit length.
     """
 
@@ -217,10 +210,8 @@ def embed_queries(
     """Return queries with their embeddings, embedding what is not stored.
 
     Batches are cut by place in the pool, not by what is missing, and stored whole: an interrupted run that
-    goes on asks the encoder for the same batches as one that was left alone.
-
-    Raises:
-        CRMError: the encoder fails; what it embedded is stored.
+    goes on asks the encoder for the same batches as one that was left alone. Raises CRMError: the encoder
+    fails; what it embedded is stored.
     """
     with database.session() as session:
         known = known_embeddings(session, encoder.name, (query.sha256 for query in queries))

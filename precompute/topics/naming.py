@@ -38,8 +38,6 @@ _Text = Annotated[
 
 
 class _NameReply(BaseModel):
-    """What an LLM is to answer."""
-
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
 
     name: _Text = Field(min_length=2, max_length=_MAX_NAME_LENGTH, pattern=r"^[^\n\r\t]+$")
@@ -98,8 +96,6 @@ def representative(embeddings: Vectors, members: NDArray[np.intp], count: int) -
 
     Args:
         embeddings: Of all queries ``[Q, d]``, of unit length.
-        members: The topic's queries.
-        count: How many at most.
     """
     similarity = embeddings[members] @ embeddings[members].mean(axis=0)
     nearest = np.argsort(-similarity, kind="stable")[:count]
@@ -116,10 +112,7 @@ def name_topics(
     """Ask an LLM for a name and a summary of each topic that has none of its own yet.
 
     Args:
-        topics: All topics of the map.
         queries_of: Representative queries of each topic by key.
-        settings: With the LLM's name.
-        provider: What answers.
         store: Given each topic as soon as it has its name.
 
     Raises:
@@ -164,7 +157,6 @@ def _question(
 
 
 def _answer(outcome: Outcome) -> _NameReply | str:
-    """Return the LLM's answer, or in one sentence why there is none."""
     if not isinstance(outcome.result, LLMReply):
         return outcome.result.message
     try:
@@ -195,7 +187,6 @@ def group_keywords(
         words: The distinct words of each query ``[Q]``.
         group_of: Group of each query ``[Q]``, numbered from 0, −1 for those in none; a
             group without queries has no words.
-        count: Words of a group at most.
         damp_frequent: Whether words that are frequent in all groups count less.
     """
     n_groups = int(group_of.max()) + 1

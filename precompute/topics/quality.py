@@ -49,9 +49,7 @@ class Stability:
     """How alike the topics of different seeds are.
 
     Attributes:
-        seeds: The seeds.
         ari_mean: Mean adjusted Rand index over all pairs of seeds: 1 for the same topics, 0 for chance.
-        ari_min: The least.
         n_topics: How many topics each seed finds.
     """
 
@@ -71,11 +69,9 @@ def stability(
     """Find topics again with further seeds, and compares; None where no seeds are asked for.
 
     Args:
-        embedded: The queries.
         parameters: With the seed that ``found`` was found with.
         found: Topmost topic of each query ``[Q]``.
         n_seeds: How many further seeds.
-        progress: Called with how many are done.
     """
     from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
 

@@ -172,14 +172,9 @@ class ClusteringSettings(Settings):
 
     def with_options(self, seed: int | None, llm: str | None) -> ClusteringSettings:
         """Return the same with another seed and another LLM that names topics, where they are given."""
-        topics = {} if seed is None else {"seed": seed}
-        names = {} if llm is None else {"llm": llm}
-        return self.model_copy(
-            update={
-                "topics": self.topics.model_copy(update=topics),
-                "names": self.names.model_copy(update=names),
-            }
-        )
+        topics = self.topics if seed is None else self.topics.model_copy(update={"seed": seed})
+        names = self.names if llm is None else self.names.model_copy(update={"llm": llm})
+        return self.model_copy(update={"topics": topics, "names": names})
 
 
 def read_clustering_settings(file: Path | None) -> ClusteringSettings:
@@ -197,8 +192,7 @@ def read_clustering_settings(file: Path | None) -> ClusteringSettings:
     for name, values in read_tables(file, _TABLES).items():
         kind = known.get(name)
         if kind is None:
-            raise table_error(
-                f"there is no such table: choose from {', '.join(known)}", name=name, file=file, kind=_TABLES
-            )
+            problem = f"there is no such table: choose from {', '.join(known)}"
+            raise table_error(problem, name=name, file=file, kind=_TABLES)
         tables[name] = read_settings(kind, values, name=name, file=file, kind=_TABLES)
     return ClusteringSettings(**tables)

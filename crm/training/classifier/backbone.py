@@ -24,7 +24,6 @@ class Backbone:
 
     Attributes:
         model: Gives ``logits`` ``[N, labels]``.
-        tokenizer: The model's.
     """
 
     model: Any
@@ -36,7 +35,6 @@ def load_backbone(name: str, options: Options) -> Backbone:
 
     Args:
         name: ``minilm``, ``smollm2``, a folder, a GGUF file, or a model's name on the hub.
-        options: Say how many labels, and what is trained.
 
     Raises:
         CRMError: It cannot be found or read, or is not made for this training.
@@ -129,11 +127,7 @@ def _model(name: str, folder: str, gguf: str | None, options: Options) -> Any:
 
 
 def _dropout(config: Any, hidden: float) -> dict[str, float]:
-    """Return the configuration's keys for dropout, under the names that they have in it.
-
-    Attention weights are never dropped: to draw so many random numbers takes half of a training step on a
-    CPU and keeps fused kernels from being used.
-    """
+    """Return the configuration's keys for dropout; dropping attention too would halve the speed on a CPU."""
     wanted = {
         "hidden_dropout_prob": hidden,
         "classifier_dropout": hidden,
@@ -216,11 +210,7 @@ def _adapted(model: Any, trained: list[nn.Module], rank: int) -> Any:
         if isinstance(module, nn.Linear) and id(module) in inside
     ]
     config = LoraConfig(
-        task_type=TaskType.SEQ_CLS,
-        r=rank,
-        lora_alpha=2 * rank,
-        lora_dropout=0.05,
-        target_modules=targets,
+        task_type=TaskType.SEQ_CLS, r=rank, lora_alpha=2 * rank, lora_dropout=0.05, target_modules=targets
     )
     return get_peft_model(model, config)
 

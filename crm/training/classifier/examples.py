@@ -41,7 +41,6 @@ class TrainingExamples:
     """What a run learns from and is measured by.
 
     Attributes:
-        train: Examples to learn from.
         held_out: Examples of other instructions, which choose the best checkpoint.
         dev: Examples that are only reported on; may be empty.
     """
@@ -94,7 +93,6 @@ def prepare(
 
     Args:
         examples: All examples of the train split.
-        dev: Those to report on.
         options: Direction, limits, and what is held out.
         general: Says which side average preference favours; needed for one direction only.
 
@@ -135,8 +133,6 @@ def of_direction(examples: Sequence[LabelledPair], direction: Direction, general
     """Return the examples of one direction.
 
     Args:
-        examples: Examples of both.
-        direction: Which to keep.
         general: Says, without criteria, which side average preference favours.
 
     Raises:

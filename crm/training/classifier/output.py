@@ -83,8 +83,6 @@ class Description:
         loss: ``classification``: label 0 is “A is preferred”, label 1 “B is preferred”; or ``ranking``: the
             only output is the response's score.
         max_length: Longest prompt in tokens.
-        name: The judge's name.
-        version: Its version.
         format: Of this description.
     """
 
@@ -115,14 +113,10 @@ TRAINED, HELD_OUT = "trained on", "held out"
 
 
 def curves(history: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return what a trainer logged, one row a step and part.
+    """Return what is in a trainer's ``state.log_history``, one row a step and part.
 
-    Args:
-        history: The trainer's ``state.log_history``.
-
-    Returns:
-        Columns ``step, epoch, part, loss, accuracy, accuracy_list, learning_rate``; the part is what is
-        trained on, or what is held out, on which ``accuracy_list`` counts whole criteria lists only.
+    Columns are ``step, epoch, part, loss, accuracy, accuracy_list, learning_rate``; the part is what is
+    trained on, or what is held out, on which ``accuracy_list`` counts whole criteria lists only.
     """
     rows = []
     for entry in history:
@@ -162,9 +156,7 @@ class TrainingReport:
     """How a run went.
 
     Attributes:
-        backbone: What was trained.
         pairs: Number of pairs learnt from.
-        steps: Steps of the optimizer.
         minutes: Time since this process began to train.
         held_out: Loss and accuracies of the best checkpoint on what was held out.
         dev: The same on dev, with the number of questions; empty without dev.

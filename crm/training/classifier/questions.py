@@ -26,8 +26,6 @@ class QuestionDrawer:
     """Draws a question about an example.
 
     Attributes:
-        noiser: Noises lists.
-        noise: How.
         single_share: Share of questions about one criterion alone.
     """
 
@@ -165,7 +163,9 @@ class QuestionEncoder:
         """
         reserved = replace(self, template=replace(self.template, window=self.template.window - _MIN_ROOM))
         grows = noise in (Noise.ADD, Noise.RANDOM)
-        longest = max((item for example in examples for item in example.criteria), key=_length)
+        longest = max(
+            (item for example in examples for item in example.criteria), key=lambda item: len(item.text)
+        )
         for criteria in dict.fromkeys(example.criteria for example in examples):
             most = _grown(criteria, longest) if grows else criteria
             try:
@@ -177,10 +177,6 @@ class QuestionEncoder:
                 ) from error
 
 
-def _length(criterion: Criterion) -> int:
-    return len(criterion.text)
-
-
 def _grown(criteria: CriteriaSet, longest: Criterion) -> CriteriaSet:
     """Return the most that addition makes of a list: half as many join."""
     added = [Criterion(f"{longest.text[:-1]}{index}") for index in range(len(criteria) // 2)]
@@ -189,11 +185,7 @@ def _grown(criteria: CriteriaSet, longest: Criterion) -> CriteriaSet:
 
 @dataclass(frozen=True)
 class Collator:
-    """Joins items, each a few encoded questions, and pads them to a batch.
-
-    Attributes:
-        pad: The tokenizer's padding token.
-    """
+    """Joins items, each a few encoded questions, and pads them to a batch."""
 
     pad: int
 
@@ -222,10 +214,8 @@ class Collator:
 def kind_accuracy(margins: Any, signs: Any, kinds: Any) -> dict[str, float]:
     """Return share of questions answered rightly, by kind; an undecided answer counts half.
 
-    Args:
-        margins: Log-odds of A ``[N]``.
-        signs: +1 where A is preferred, else −1 ``[N]``.
-        kinds: Indices into ``KINDS`` ``[N]``.
+    Margins ``[N]`` are log-odds of A, signs ``[N]`` +1 where A is preferred, else −1; kinds ``[N]`` are
+    places in ``KINDS``.
     """
     right = (margins * signs > 0) + 0.5 * (margins == 0)
     return {

@@ -66,18 +66,16 @@ def train(
         backbone: What ``load_backbone`` takes.
         data: What ``prepare`` made.
         out: Folder for the result; new, unless a run is resumed.
-        options: Hyperparameters.
-        name: The judge's name; by default the folder's.
-        version: The judge's version.
         template: The prompt; by default the bundled one of the loss.
-        resume: Go on with the run that was stopped in ``out``.
-        callbacks: Further callbacks of the trainer.
 
     Raises:
         CRMError: The backbone or an option does not fit, or ``out`` does not.
         CriterionError: The window is too small for the criteria.
     """
-    _check_device(options)
+    if not supports(options.precision.value):
+        raise CRMError(
+            f"This computer does not calculate in {options.precision.value}: choose --precision fp32."
+        )
     check_folder(out, backbone, options, resume=resume)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -108,13 +106,6 @@ def train(
     save_checkpoint(out, trainer.model, loaded.tokenizer, prompt, description)
     close_folder(out)
     return report
-
-
-def _check_device(options: Options) -> None:
-    if not supports(options.precision.value):
-        raise CRMError(
-            f"This computer does not calculate in {options.precision.value}: choose --precision fp32."
-        )
 
 
 def _trainer(

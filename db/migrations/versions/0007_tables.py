@@ -46,13 +46,8 @@ def _columns(type_: Any, *names: str, index: bool = False) -> list[sa.Column[Any
 
 def _parent(table: str, *, index: bool = False, primary_key: bool = False) -> sa.Column[Any]:
     """Return the reference of a child that makes no sense without its parent."""
-    return sa.Column(
-        f"{table}_id",
-        sa.ForeignKey(f"{table}.id", ondelete="CASCADE"),
-        nullable=False,
-        index=index,
-        primary_key=primary_key,
-    )
+    parent = sa.ForeignKey(f"{table}.id", ondelete="CASCADE")
+    return sa.Column(f"{table}_id", parent, nullable=False, index=index, primary_key=primary_key)
 
 
 def _table(

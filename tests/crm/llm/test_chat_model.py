@@ -1,7 +1,6 @@
 from crm.llm.chat_model import Usage
 
 
-def test_what_was_used_between_two_readings() -> None:
-    before, after = Usage(10, 1, 0.5), Usage(10, 1, 0.5) + Usage(4, 2, 0.25)
-
-    assert after - before == Usage(4, 2, 0.25)
+def test_usage_adds_up() -> None:
+    assert Usage(10, 1, 0.5) + Usage(4, 2, 0.25) == Usage(14, 3, 0.75)
+    assert Usage(10, None) + Usage(4, None) == Usage(14, None)
