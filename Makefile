@@ -12,7 +12,9 @@ TEST_READY := $(VENV)/.requirements-dev
 VLLM := .venv-vllm
 VLLM_READY := $(VLLM)/.requirements
 # pytest deletes the temporary folders of earlier runs, also those of a run in another checkout.
-IN_OWN_TMP := export TMPDIR=$$(mktemp -d) && trap 'rm -rf "$$TMPDIR"' EXIT &&
+IN_OWN_TMP := export OMP_NUM_THREADS=1 RAY_worker_niceness=0 TMPDIR=$$(mktemp -d) && trap 'rm -rf "$$TMPDIR"' EXIT &&
+# One core a worker: threads of PyTorch that wait for each other cost more than they save.
+ON_TWO_CORES := -n 2 --dist loadgroup --no-loadscope-reorder
 BENCHMARKS := $(patsubst benchmarks/%.py,benchmarks.%,$(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
@@ -27,16 +29,16 @@ run: $(RUN_READY) ## Start the leaderboard and open it in the browser (PORT=8501
 	  --server.headless $(HEADLESS) --server.showEmailPrompt false
 
 test: lint ## Check style, import rules and types, then run all tests
-	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest -n 2 --dist loadfile
+	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest $(ON_TWO_CORES)
 
 test-fast: $(TEST_READY) ## Run the tests of single units and of laws: no browser, server, process or training
-	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest -n 2 --dist loadfile -m fast
+	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest $(ON_TWO_CORES) -m fast
 
 test-vllm: $(TEST_READY) $(VLLM_READY) ## Rank through a real vLLM server on the CPU (installs 3.5 GB first)
 	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest -m vllm --durations 0 tests/vllm
 
 coverage: $(TEST_READY) ## Run all tests and say which lines none of them runs
-	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest -n 2 --dist loadfile --cov --cov-report term-missing:skip-covered
+	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest $(ON_TWO_CORES) --cov --cov-report term-missing:skip-covered
 
 lint: $(TEST_READY) ## Check style, format, import rules and types
 	@$(VENV)/bin/ruff check

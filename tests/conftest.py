@@ -54,14 +54,37 @@ NOT_FAST_MARKERS = ("browser", "corpora", "postgres", "vllm")
 Run = Callable[..., tuple[int, str, str]]
 
 
+HEAVY = (
+    "browser",
+    "precompute/engines",
+    "crm/embedded",
+    "precompute/topics/test_cluster.py",
+    "crm/backends/test_llm_local.py",
+    "precompute/criteria",
+    "precompute/collect",
+    "precompute/test_score_interruptions.py",
+    "crm/training",
+    "benchmarks",
+)
+"""Tests that take longest, in the order in which they begin; a folder's share what is dear to set up."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test-fast` runs."""
-    for item in items:
-        path = item.path.relative_to(TESTS)
+    """Mark what `make test-fast` runs, and what one worker does; the longest begin first."""
+    paths = [item.path.relative_to(TESTS) for item in items]
+    for item, path in zip(items, paths, strict=True):
         slow = any(path.is_relative_to(folder) for folder in NOT_FAST)
         if not slow and not any(map(item.get_closest_marker, NOT_FAST_MARKERS)):
             item.add_marker("fast")
+        item.add_marker(pytest.mark.xdist_group(_group(path)))
+    place = {name: number for number, name in enumerate(HEAVY)}
+    items.sort(key=lambda item: place.get(_group(item.path.relative_to(TESTS)), len(HEAVY)))
+
+
+def _group(path: Path) -> str:
+    """Return the folder among the heavy ones, else the file."""
+    return next((name for name in HEAVY if path.is_relative_to(name)), str(path))
 
 
 @pytest.fixture(scope="session")

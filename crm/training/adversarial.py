@@ -160,7 +160,7 @@ def _criterion_repeated(length: int, separators: Sequence[str]) -> Writer:
 
     def write(scene: Scene, draw: random.Random) -> str:
         words = sum(len(claim.split()) for claim in scene.claims)
-        return draw.choice(separators).join(scene.claims * max(1, length // words))
+        return draw.choice(separators).join(scene.claims * max(1, length // max(1, words)))
 
     return write
 

@@ -37,7 +37,9 @@ views = st.builds(
         max_size=3,
         unique_by=lambda item: item.name,
     ).map(tuple),
-    interests=st.lists(wishes, max_size=3).map(read_interests),
+    interests=st.lists(wishes.filter(lambda text: len(text.splitlines()) <= 3), max_size=3).map(
+        read_interests
+    ),
 )
 
 
