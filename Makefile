@@ -14,7 +14,7 @@ VLLM_READY := $(VLLM)/.requirements
 # pytest deletes the temporary folders of earlier runs, also those of a run in another checkout.
 IN_OWN_TMP := export OMP_NUM_THREADS=1 RAY_worker_niceness=0 TMPDIR=$$(mktemp -d) && trap 'rm -rf "$$TMPDIR"' EXIT &&
 # One core a worker: threads of PyTorch that wait for each other cost more than they save.
-ON_TWO_CORES := -n 2 --dist loadgroup --no-loadscope-reorder
+ON_TWO_CORES := -n 2 --dist loadscope --no-loadscope-reorder
 BENCHMARKS := $(patsubst benchmarks/%.py,benchmarks.%,$(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help

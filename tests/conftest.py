@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from crm.criteria import CriteriaSet
 from db.database import URL_VARIABLE
@@ -69,17 +71,30 @@ HEAVY = (
 """Tests that take longest, in the order in which they begin; a folder's share what is dear to set up."""
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what `make test-fast` runs."""
+    path = item.path.relative_to(TESTS)
+    slow = any(path.is_relative_to(folder) for folder in NOT_FAST)
+    if not slow and not any(map(item.get_closest_marker, NOT_FAST_MARKERS)):
+        item.add_marker("fast")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test-fast` runs, and what one worker does; the longest begin first."""
-    paths = [item.path.relative_to(TESTS) for item in items]
-    for item, path in zip(items, paths, strict=True):
-        slow = any(path.is_relative_to(folder) for folder in NOT_FAST)
-        if not slow and not any(map(item.get_closest_marker, NOT_FAST_MARKERS)):
-            item.add_marker("fast")
-        item.add_marker(pytest.mark.xdist_group(_group(path)))
+    """Let the longest begin first."""
     place = {name: number for number, name in enumerate(HEAVY)}
     items.sort(key=lambda item: place.get(_group(item.path.relative_to(TESTS)), len(HEAVY)))
+
+
+class GroupScheduling(LoadScopeScheduling):
+    """Gives the tests of a group to one worker, so that what they share is set up once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(Path(nodeid.partition("::")[0]).relative_to(TESTS.name))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling:
+    """Let groups be what workers are given."""
+    return GroupScheduling(config, log)
 
 
 def _group(path: Path) -> str:
