@@ -29,29 +29,43 @@ CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
 LONG = "a long answer " * 9
 TESTS = Path(__file__).parent
 NOT_FAST = (
+    "benchmarks",
     "browser",
     "crm/backends",
     "crm/data/test_clustering.py",
     "crm/data/test_topic_model.py",
+    "crm/embedded/test_encoder.py",
     "crm/embedded/test_gaming.py",
+    "crm/embedded/test_model.py",
     "crm/embedded/test_quality.py",
     "crm/evaluation/test_commands.py",
     "crm/test_cli.py",
     "crm/training",
+    "db/repositories/test_bundles.py",
+    "db/repositories/test_scores.py",
+    "db/test_bundle.py",
     "db/test_database.py",
+    "leaderboard/elicitation/history/test_command.py",
+    "leaderboard/scoring_jobs",
     "leaderboard/test_command_line.py",
+    "leaderboard/topics/test_actions.py",
+    "leaderboard/topics/test_curation.py",
+    "leaderboard/user_data/test_admin.py",
+    "leaderboard/user_data/test_session_data.py",
     "pages",
-    "precompute/collect/test_interruptions.py",
-    "precompute/collect/test_local.py",
+    "precompute/collect",
     "precompute/commands",
-    "precompute/criteria/test_extraction.py",
+    "precompute/criteria",
     "precompute/engines",
+    "precompute/test_bundles.py",
+    "precompute/test_corpora.py",
     "precompute/test_preferences.py",
+    "precompute/test_score.py",
     "precompute/test_score_interruptions.py",
     "precompute/topics",
     "vllm",
 )
-"""Tests that run pages, servers, other processes or Ray, load models, train, or find topics."""
+"""Tests that run pages, servers, other processes or Ray, load models, train, find topics, or fill databases."""
 NOT_FAST_MARKERS = ("browser", "corpora", "postgres", "vllm")
 Run = Callable[..., tuple[int, str, str]]
 
