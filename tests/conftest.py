@@ -65,7 +65,7 @@ NOT_FAST = (
     "precompute/topics",
     "vllm",
 )
-"""Tests that run pages, servers, other processes or Ray, load models, train, find topics, or fill databases."""
+"""Tests that run pages, servers, processes or Ray, load models, train, find topics, or fill databases."""
 NOT_FAST_MARKERS = ("browser", "corpora", "postgres", "vllm")
 Run = Callable[..., tuple[int, str, str]]
 

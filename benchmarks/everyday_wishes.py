@@ -1,0 +1,154 @@
+"""Is what people type understood? Wishes that can be counted, and wishes worded in several ways.
+
+    python -m benchmarks.everyday_wishes [--wishes FILE.toml] [--crm NAME] [--counted] [--corpora DIR]
+
+Rankings of alpaca-eval under single wishes. A wish that can be counted is held against the truth, the mean
+count in the texts of each LLM (``benchmarks._counts``); wordings of one wish are held against each other. No
+judge is trained on the wordings in ``benchmarks/wishes/holdout.toml``, which were written apart from its word
+lists.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import kendalltau, spearmanr
+
+from benchmarks._counts import COUNTERS
+from benchmarks._report import Report
+from crm.cli_runner import run_cli
+from crm.criteria import CriteriaSet
+from crm.embedded.countable import recognise
+from crm.embedded.representation import MISSING, NAME
+from crm.errors import CRMError
+from crm.paths import CORPORA
+from crm.report_table import describe_machine
+from db import DatabaseError
+from leaderboard.errors import LeaderboardError
+from leaderboard.service import Service
+from leaderboard.statistics.win_rate import outcomes, win_rates
+from leaderboard.view import View
+
+app = typer.Typer(add_completion=False)
+
+WISHES = Path(__file__).with_name("wishes") / "holdout.toml"
+BENCHMARK = "alpaca-eval"
+
+
+class Rankings:
+    """Win rates of the benchmark's LLMs under single wishes."""
+
+    def __init__(self, service: Service, crm: str, *, counted: bool) -> None:
+        """Rank with a judge; with ``counted`` by counts alone where a wish says nothing but what to count."""
+        self._service, self._crm, self._counted = service, crm, counted
+        self._benchmark = service.benchmark(BENCHMARK)
+        self.llms = self._benchmark.llms
+
+    def win_rates(self, wish: str) -> NDArray[np.float64]:
+        """Return win rates against the baseline [L], in the order of ``llms``."""
+        found = recognise(wish)
+        if self._counted and found.certainty == 1.0:
+            stored = self._benchmark.representation(NAME)
+            margins = found.margins(stored["style"])
+            prob = np.where(stored["digest"] == MISSING, np.nan, expit(margins - margins[-1]))
+            return win_rates(outcomes(prob[:-1]))
+        view = View(BENCHMARK, criteria=CriteriaSet.of([wish]), crm=self._crm)
+        ranking = self._service.leaderboard(view).ranking
+        rate = dict(zip(ranking.llms, ranking.win_rate, strict=True))
+        return np.array([rate[llm] for llm in self.llms])
+
+
+def mean_counts(corpora: Path, llms: Sequence[str]) -> Mapping[str, NDArray[np.float64]]:
+    """Return the mean of every count over each LLM's responses [L]."""
+    found: dict[str, list[float]] = {name: [] for name in COUNTERS}
+    for llm in llms:
+        path = corpora / "alpaca_eval" / "results" / llm / "model_outputs.json"
+        if not path.is_file():
+            raise CRMError(f"There is no file {path}: check the path of the corpora.")
+        texts = [row["output"] for row in json.loads(path.read_text(encoding="utf-8"))]
+        counted = np.array([[count(text) for count in COUNTERS.values()] for text in texts])
+        for name, value in zip(COUNTERS, counted.mean(axis=0).tolist(), strict=True):
+            found[name].append(value)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+@app.command()
+def measure(
+    wishes: Annotated[Path, typer.Option(help="Wordings, as in benchmarks/wishes.")] = WISHES,
+    crm: Annotated[str, typer.Option(help="Judge, by its name.")] = "embedded",
+    corpora: Annotated[Path, typer.Option(help="Folder with alpaca_eval/.")] = CORPORA,
+    counted: Annotated[
+        bool, typer.Option(help="Count, without a judge, where a wish says nothing but what to count.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
+) -> None:
+    """Print the table."""
+    listed: Mapping[str, Sequence[Mapping[str, Any]]] = tomllib.loads(wishes.read_text("utf-8"))
+    rankings = Rankings(Service.open(), crm, counted=counted)
+    counts = mean_counts(corpora, rankings.llms)
+    rows = [*_countable_rows(listed, rankings, counts)]
+    lengths, alike = [], []
+    for wish in listed.get("meaning", ()):
+        rates = [rankings.win_rates(text) for text in wish["wordings"]]
+        lengths += [abs(_correlation(rate, counts["words"])) for rate in rates]
+        same = _agreement(rates)
+        alike += same
+        rows.append((wish["wordings"][0], "", "", *_mean_least(same)))
+    rows.append(("all other wishes", "", "", *_mean_least(alike)))
+    how = f"{crm}, counts where a wish says nothing else" if counted else crm
+    Report(
+        title="Wishes as people type them, on alpaca-eval",
+        columns=("wish", "Spearman with the counts", "least", "Kendall between wordings", "least"),
+        rows=tuple(rows),
+        note=f"Judge: {how}; {len(rankings.llms)} LLMs, wordings of {wishes.name}. Median |Spearman| with "
+        f"mean length over {len(lengths)} wordings of other wishes: {np.median(lengths):.2f}. "
+        f"{describe_machine()}.",
+    ).finish(output)
+
+
+def _countable_rows(
+    listed: Mapping[str, Sequence[Mapping[str, Any]]],
+    rankings: Rankings,
+    counts: Mapping[str, NDArray[np.float64]],
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each countable wish, and one for all of a kind."""
+    for kind, language in (("countable", ""), ("foreign", ", other languages")):
+        truth: list[float] = []
+        alike: list[float] = []
+        for wish in listed.get(kind, ()):
+            wanted = counts[wish["count"]] * (1 if wish["more"] else -1)
+            rates = [rankings.win_rates(text) for text in wish["wordings"]]
+            right = [_correlation(rate, wanted) for rate in rates]
+            same = _agreement(rates)
+            truth, alike = truth + right, alike + same
+            name = f"{'more' if wish['more'] else 'less'} {wish['count']}{language}"
+            yield (name, *_mean_least(right), *_mean_least(same))
+        if truth:
+            yield (f"all countable{language}", *_mean_least(truth), *_mean_least(alike))
+
+
+def _agreement(rates: Sequence[NDArray[np.float64]]) -> list[float]:
+    """Return Kendall's tau between any two."""
+    return [float(np.nan_to_num(kendalltau(*pair).statistic)) for pair in combinations(rates, 2)]
+
+
+def _correlation(rate: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
+    """Return Spearman's correlation; 0 where all LLMs are alike."""
+    return float(np.asarray(spearmanr(rate, wanted).statistic)) if np.ptp(rate) > 0 else 0.0
+
+
+def _mean_least(values: Sequence[float]) -> tuple[str, str]:
+    return f"{np.mean(values):.3f}", f"{min(values):.3f}"
+
+
+if __name__ == "__main__":
+    run_cli(app, CRMError, DatabaseError, LeaderboardError)
