@@ -85,12 +85,19 @@ HEAVY = (
 """Tests that take longest, in the order in which they begin; a folder's share what is dear to set up."""
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what `make test-fast` does not run before it is imported: that takes longest of all."""
+    return True if config.option.markexpr == "fast" and _slow(collection_path) else None
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what `make test-fast` runs."""
-    path = item.path.relative_to(TESTS)
-    slow = any(path.is_relative_to(folder) for folder in NOT_FAST)
-    if not slow and not any(map(item.get_closest_marker, NOT_FAST_MARKERS)):
+    if not _slow(item.path) and not any(map(item.get_closest_marker, NOT_FAST_MARKERS)):
         item.add_marker("fast")
+
+
+def _slow(path: Path) -> bool:
+    return path.is_relative_to(TESTS) and any(path.is_relative_to(TESTS / name) for name in NOT_FAST)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
