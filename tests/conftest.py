@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("fast")
 
 
+@cache
 def _slow(path: Path) -> bool:
     return path.is_relative_to(TESTS) and any(path.is_relative_to(TESTS / name) for name in NOT_FAST)
 

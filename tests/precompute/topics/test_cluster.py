@@ -214,6 +214,7 @@ def _warm_processes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             patch.setenv(name, "1")
+        patch.setenv(warm.WARM, "yes")
         patch.setenv("NUMBA_THREADING_LAYER", "workqueue")  # the other one refuses forks
         get_context("forkserver").set_forkserver_preload([warm.__name__])
         yield

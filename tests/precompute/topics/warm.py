@@ -1,21 +1,20 @@
 """Imported once by the process from which the command lines of `test_interruptions` fork.
 
 UMAP compiles itself for ten seconds in every process that uses it; what is compiled before a fork is there
-after it. The command lines are real ones: they have a process of their own, and are killed.
+after it. The command lines are real ones: they have a process of their own, and are killed. Importing this
+module elsewhere, where ``WARM`` is not set, costs nothing.
 """
 
 import os
 import sys
 
 import numpy as np
-import umap
-from bertopic import BERTopic
 
 from crm.embedded.encoder import sentence_encoder
 from precompute import __main__ as command_line
 from precompute.commands import options
 
-__all__ = ["BERTopic", "main"]
+WARM = "USL_TEST_WARM"
 
 
 def main(arguments: list[str], environment: dict[str, str], output: str) -> None:
@@ -31,7 +30,15 @@ def main(arguments: list[str], environment: dict[str, str], output: str) -> None
             file.flush()
 
 
-sentence_encoder().embed(["warm"])
-_rows = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
-for _dimensions in (2, 5):
-    umap.UMAP(n_neighbors=8, n_components=_dimensions, metric="cosine", random_state=0, n_jobs=1).fit(_rows)
+def _warm() -> None:
+    import umap
+    from bertopic import BERTopic  # noqa: F401
+
+    sentence_encoder().embed(["warm"])
+    rows = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
+    for dimensions in (2, 5):
+        umap.UMAP(n_neighbors=8, n_components=dimensions, metric="cosine", random_state=0, n_jobs=1).fit(rows)
+
+
+if WARM in os.environ:
+    _warm()
