@@ -23,6 +23,8 @@ def test_twenty_past_choices_become_a_checklist_and_a_ranking(
     # A file that is offered before the page's script has ended may be another one's when it is clicked.
     settle(page)
     page.get_by_text("What such a file looks like").click()
+    expect(page.get_by_role("button", name="A sample file")).to_be_visible()
+    settle(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="A sample file").click()
     assert download.value.path().read_text(encoding="utf-8").count('"chosen"') == 6
