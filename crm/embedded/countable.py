@@ -246,7 +246,7 @@ def _tokens(criterion: str) -> Iterator[_Token]:
 
 
 def _clauses(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
-    """Split where “no” ends: at “but”, and at a comma after which something is said anew."""
+    """Split where “no” ends: at “but”, a full stop or a semicolon."""
     clause: list[_Token] = []
     for token in tokens:
         if token.text in ("but", ";", "."):
@@ -261,7 +261,7 @@ def _wishes(clause: Sequence[_Token]) -> list[CountedWish]:
     sign = 1
     limit: str | None = None
     number: float | None = None
-    number_of = [0.0]
+    last_number = 0.0
     found: list[CountedWish] = []
     weak: list[CountedWish] = []
     for token in clause:
@@ -275,17 +275,16 @@ def _wishes(clause: Sequence[_Token]) -> list[CountedWish]:
             case "at_most" | "at_least" | "exactly":
                 limit = token.kind
             case "at_most_after" if found and found[-1].high is not None:
-                found[-1] = replace(found[-1], low=None, high=number_of[-1])
+                found[-1] = replace(found[-1], low=None, high=last_number)
             case "at_least_after" if found and found[-1].low is not None:
-                found[-1] = replace(found[-1], low=number_of[-1], high=None)
+                found[-1] = replace(found[-1], low=last_number, high=None)
             case "number":
                 hundreds = number is not None and token.number >= _HUNDRED
                 number = token.number * (number or 1) if hundreds else token.number
             case "property" if token.property is not None:
                 if number is not None and token.sign == 0:
                     found.append(_limited(token.property, sign, limit, number))
-                    number_of = [number]
-                    number, limit = None, None
+                    last_number, number, limit = number, None, None
                 else:
                     wish = CountedWish(token.property, sign * (token.sign or 1))
                     (weak if token.weak else found).append(wish)
