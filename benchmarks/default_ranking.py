@@ -1,32 +1,38 @@
-"""How well the default ranking ∅ predicts the official AlpacaEval 2 win rates of LLMs it was not fitted on.
+"""How well the default ranking ∅ foretells how people rate LLMs whose ratings it was not fitted on.
 
-    python -m benchmarks.default_ranking [--corpora DIR] [--output FILE.md]
+    python -m benchmarks.default_ranking [--corpora DIR] [--encoded FILE.npz] [--output FILE.md]
 
-Every eighth of the LLMs in turn is left out, verdicts and official win rate alike; what the direction
-fitted on the others predicts for them is compared with the official win rates.
+Every rated LLM in turn is taken for unrated; what the direction fitted on the others says of it is compared with
+LMArena's rating. Beside it: AlpacaEval's official win rates, and the direction fitted without them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from benchmarks._report import Report
 from crm.cli_runner import run_cli
+from crm.data.pairs import MODERN_ANNOTATIONS, read_annotations
 from crm.embedded.representation import representation
 from crm.errors import CRMError
 from crm.paths import CORPORA
-from crm.training.embedded import feature_differences
+from crm.training.embedded import encoded_pairs
+from crm.training.encoded import ResponseEncoder
 from crm.training.general import (
-    GeneralData,
-    GeneralOptions,
+    HumanRatings,
+    Verdicts,
+    annotated_verdicts,
     general_data,
-    leave_llms_out,
-    official_win_rates,
+    general_llms,
+    leave_ratings_out,
     read_general_pairs,
+    read_human_ratings,
 )
 from leaderboard.statistics.correlation import correlate
 
@@ -36,36 +42,44 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def measure(
     corpora: Annotated[Path, typer.Option(help="Folder with alpaca_eval/.")] = CORPORA,
-    instructions: Annotated[int, typer.Option(help="Instructions drawn, as in training.")] = 200,
-    folds: Annotated[int, typer.Option(help="Parts that the LLMs are left out in.")] = 8,
+    instructions: Annotated[int, typer.Option(help="Instructions drawn, as in training.")] = 300,
+    encoded: Annotated[Path | None, typer.Option(help="Encoded responses, as kept by a training.")] = None,
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
 ) -> None:
     """Print the table."""
+    encode = ResponseEncoder(representation(), encoded)
     pairs = read_general_pairs(corpora, instructions, seed=0)
-    difference = feature_differences([item.pair for item in pairs], representation())
-    data = general_data(pairs, difference, official_win_rates(corpora))
-    judges = (
-        ("verdicts and official win rates (what is shipped)", GeneralOptions()),
-        ("verdicts alone", GeneralOptions(win_rates=0.0)),
+    difference, _ = encoded_pairs([item.pair for item in pairs], encode)
+    of_today = read_annotations(MODERN_ANNOTATIONS, corpora, "train")
+    of_people, _ = encoded_pairs([item.pair for item, _ in of_today], encode)
+    verdicts = Verdicts(of_people, np.array(annotated_verdicts(MODERN_ANNOTATIONS, "train"), dtype=np.float32))
+    llms = general_llms(pairs)
+    ratings = read_human_ratings(corpora, llms)
+    data = general_data(pairs, difference, ratings, verdicts)
+    unknown = replace(ratings, official=np.full_like(ratings.official, np.nan))
+    rows = (
+        ("fitted (what is shipped), with the LLM's own official win rates", leave_ratings_out(data, ratings)),
+        ("fitted without official win rates", leave_ratings_out(data, unknown)),
+        ("official length-controlled win rate", ratings.official[:, 0]),
+        ("official win rate", ratings.official[:, 1]),
     )
     Report(
-        title="The default ranking ∅ on LLMs it was not fitted on",
-        columns=("fitted on", "Spearman", "Kendall", "NDCG"),
-        rows=tuple(
-            (name, *_agreement(data, leave_llms_out(data, folds, options=options)))
-            for name, options in judges
-        ),
-        note=f"Against the official win rates of {int(np.isfinite(data.win_rate).sum())} LLMs, left out in "
-        f"{folds} parts; mean probability over {instructions} instructions.",
+        title="The default ranking ∅ and people's votes",
+        columns=("ranking by", "Spearman", "Kendall", "NDCG"),
+        rows=tuple((name, *_agreement(llms, ratings, predicted)) for name, predicted in rows),
+        note=f"Against LMArena's ratings of {int(np.isfinite(ratings.rating).sum())} LLMs, each left out in turn; "
+        f"mean probability over {instructions} instructions.",
     ).finish(output)
 
 
-def _agreement(data: GeneralData, predicted: np.ndarray) -> tuple[str, str, str]:
-    known = np.isfinite(data.win_rate) & np.isfinite(predicted)
-    names = [llm for llm, is_known in zip(data.llms, known, strict=True) if is_known]
+def _agreement(
+    llms: tuple[str, ...], ratings: HumanRatings, predicted: NDArray[np.float64]
+) -> tuple[str, str, str]:
+    known = np.isfinite(ratings.rating) & np.isfinite(predicted)
+    names = [llm for llm, is_known in zip(llms, known, strict=True) if is_known]
     ours = dict(zip(names, (-predicted[known]).tolist(), strict=True))
-    official = dict(zip(names, (-data.win_rate[known]).tolist(), strict=True))
-    found = correlate(ours, official)
+    human = dict(zip(names, (-ratings.rating[known]).tolist(), strict=True))
+    found = correlate(ours, human)
     return f"{found.spearman:.3f}", f"{found.tau:.3f}", f"{found.ndcg:.3f}"
 
 

@@ -1,6 +1,6 @@
 """Is what people type understood? Wishes that can be counted, and wishes worded in several ways.
 
-    python -m benchmarks.everyday_wishes [--wishes FILE.toml] [--crm NAME] [--counted] [--corpora DIR]
+    python -m benchmarks.everyday_wishes [--wishes FILE.toml] [--crm NAME] [--corpora DIR]
 
 Rankings of alpaca-eval under single wishes. A wish that can be counted is held against the truth, the mean
 count in the texts of each LLM (``benchmarks._counts``); wordings of one wish are held against each other. No
@@ -20,22 +20,18 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from scipy.special import expit
 from scipy.stats import kendalltau, spearmanr
 
 from benchmarks._counts import COUNTERS
 from benchmarks._report import Report
 from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
-from crm.embedded.countable import recognise
-from crm.embedded.representation import MISSING, NAME
 from crm.errors import CRMError
 from crm.paths import CORPORA
 from crm.report_table import describe_machine
 from db import DatabaseError
 from leaderboard.errors import LeaderboardError
 from leaderboard.service import Service
-from leaderboard.statistics.win_rate import outcomes, win_rates
 from leaderboard.view import View
 
 app = typer.Typer(add_completion=False)
@@ -47,38 +43,43 @@ BENCHMARK = "alpaca-eval"
 class Rankings:
     """Win rates of the benchmark's LLMs under single wishes."""
 
-    def __init__(self, service: Service, crm: str, *, counted: bool) -> None:
-        """Rank with a judge; with ``counted`` by counts alone where a wish says nothing but what to count."""
-        self._service, self._crm, self._counted = service, crm, counted
-        self._benchmark = service.benchmark(BENCHMARK)
-        self.llms = self._benchmark.llms
+    def __init__(self, service: Service, crm: str) -> None:
+        """Rank with a judge."""
+        self._service, self._crm = service, crm
+        self.llms = service.benchmark(BENCHMARK).llms
 
     def win_rates(self, wish: str) -> NDArray[np.float64]:
         """Return win rates against the baseline [L], in the order of ``llms``."""
-        found = recognise(wish)
-        if self._counted and found.certainty == 1.0:
-            stored = self._benchmark.representation(NAME)
-            margins = found.margins(stored["style"])
-            prob = np.where(stored["digest"] == MISSING, np.nan, expit(margins - margins[-1]))
-            return win_rates(outcomes(prob[:-1]))
         view = View(BENCHMARK, criteria=CriteriaSet.of([wish]), crm=self._crm)
         ranking = self._service.leaderboard(view).ranking
         rate = dict(zip(ranking.llms, ranking.win_rate, strict=True))
         return np.array([rate[llm] for llm in self.llms])
 
 
-def mean_counts(corpora: Path, llms: Sequence[str]) -> Mapping[str, NDArray[np.float64]]:
-    """Return the mean of every count over each LLM's responses [L]."""
-    found: dict[str, list[float]] = {name: [] for name in COUNTERS}
+def true_counts(corpora: Path, llms: Sequence[str]) -> Mapping[str, list[NDArray[np.float64]]]:
+    """Return every count of each LLM's responses, by the name of the count and in the order of the LLMs."""
+    found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in COUNTERS}
     for llm in llms:
         path = corpora / "alpaca_eval" / "results" / llm / "model_outputs.json"
         if not path.is_file():
             raise CRMError(f"There is no file {path}: check the path of the corpora.")
         texts = [row["output"] for row in json.loads(path.read_text(encoding="utf-8"))]
         counted = np.array([[count(text) for count in COUNTERS.values()] for text in texts])
-        for name, value in zip(COUNTERS, counted.mean(axis=0).tolist(), strict=True):
-            found[name].append(value)
-    return {name: np.array(values) for name, values in found.items()}
+        for name, values in zip(COUNTERS, counted.T, strict=True):
+            found[name].append(values)
+    return found
+
+
+def _means(counts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return np.array([values.mean() for values in counts])
+
+
+def _shares_within(
+    counts: Sequence[NDArray[np.float64]], low: float | None, high: float | None
+) -> NDArray[np.float64]:
+    """Return the share of each LLM's responses whose count lies within limits."""
+    least, most = -np.inf if low is None else low, np.inf if high is None else high
+    return np.array([((values >= least) & (values <= most)).mean() for values in counts])
 
 
 @app.command()
@@ -86,30 +87,26 @@ def measure(
     wishes: Annotated[Path, typer.Option(help="Wordings, as in benchmarks/wishes.")] = WISHES,
     crm: Annotated[str, typer.Option(help="Judge, by its name.")] = "embedded",
     corpora: Annotated[Path, typer.Option(help="Folder with alpaca_eval/.")] = CORPORA,
-    counted: Annotated[
-        bool, typer.Option(help="Count, without a judge, where a wish says nothing but what to count.")
-    ] = False,
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
 ) -> None:
     """Print the table."""
     listed: Mapping[str, Sequence[Mapping[str, Any]]] = tomllib.loads(wishes.read_text("utf-8"))
-    rankings = Rankings(Service.open(), crm, counted=counted)
-    counts = mean_counts(corpora, rankings.llms)
-    rows = [*_countable_rows(listed, rankings, counts)]
+    rankings = Rankings(Service.open(), crm)
+    counts = true_counts(corpora, rankings.llms)
+    rows = [*_countable_rows(listed, rankings, counts), *_limit_rows(listed, rankings, counts)]
     lengths, alike = [], []
     for wish in listed.get("meaning", ()):
         rates = [rankings.win_rates(text) for text in wish["wordings"]]
-        lengths += [abs(_correlation(rate, counts["words"])) for rate in rates]
+        lengths += [abs(_correlation(rate, _means(counts["words"]))) for rate in rates]
         same = _agreement(rates)
         alike += same
         rows.append((wish["wordings"][0], "", "", *_mean_least(same)))
     rows.append(("all other wishes", "", "", *_mean_least(alike)))
-    how = f"{crm}, counts where a wish says nothing else" if counted else crm
     Report(
         title="Wishes as people type them, on alpaca-eval",
         columns=("wish", "Spearman with the counts", "least", "Kendall between wordings", "least"),
         rows=tuple(rows),
-        note=f"Judge: {how}; {len(rankings.llms)} LLMs, wordings of {wishes.name}. Median |Spearman| with "
+        note=f"Judge: {crm}; {len(rankings.llms)} LLMs, wordings of {wishes.name}. Median |Spearman| with "
         f"mean length over {len(lengths)} wordings of other wishes: {np.median(lengths):.2f}. "
         f"{describe_machine()}.",
     ).finish(output)
@@ -118,14 +115,14 @@ def measure(
 def _countable_rows(
     listed: Mapping[str, Sequence[Mapping[str, Any]]],
     rankings: Rankings,
-    counts: Mapping[str, NDArray[np.float64]],
+    counts: Mapping[str, Sequence[NDArray[np.float64]]],
 ) -> Iterator[tuple[str, ...]]:
     """Yield a row for each countable wish, and one for all of a kind."""
     for kind, language in (("countable", ""), ("foreign", ", other languages")):
         truth: list[float] = []
         alike: list[float] = []
         for wish in listed.get(kind, ()):
-            wanted = counts[wish["count"]] * (1 if wish["more"] else -1)
+            wanted = _means(counts[wish["count"]]) * (1 if wish["more"] else -1)
             rates = [rankings.win_rates(text) for text in wish["wordings"]]
             right = [_correlation(rate, wanted) for rate in rates]
             same = _agreement(rates)
@@ -134,6 +131,23 @@ def _countable_rows(
             yield (name, *_mean_least(right), *_mean_least(same))
         if truth:
             yield (f"all countable{language}", *_mean_least(truth), *_mean_least(alike))
+
+
+def _limit_rows(
+    listed: Mapping[str, Sequence[Mapping[str, Any]]],
+    rankings: Rankings,
+    counts: Mapping[str, Sequence[NDArray[np.float64]]],
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row for all wishes that name a limit: with the share of responses that keep it."""
+    truth: list[float] = []
+    alike: list[float] = []
+    for wish in listed.get("limit", ()):
+        wanted = _shares_within(counts[wish["count"]], wish.get("low"), wish.get("high"))
+        rates = [rankings.win_rates(text) for text in wish["wordings"]]
+        truth += [_correlation(rate, wanted) for rate in rates]
+        alike += _agreement(rates)
+    if truth:
+        yield ("all limits", *_mean_least(truth), *_mean_least(alike))
 
 
 def _agreement(rates: Sequence[NDArray[np.float64]]) -> list[float]:

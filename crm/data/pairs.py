@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,8 @@ from crm.protocol import CRM, Pair, Question
 
 OWN_ANNOTATIONS = Path(__file__).resolve().parent.parent / "training" / "annotations.jsonl"
 """Further annotations, written for this project in the same way: see annotations.md beside it."""
+MODERN_ANNOTATIONS = OWN_ANNOTATIONS.with_name("modern_annotations.jsonl")
+"""Annotations of current LLMs' responses, with the response that a typical person would prefer."""
 KINDS = ("list", "criterion", "keyword", "avoid")
 """A person's whole list, one of its criteria alone, and the two kinds of extra criteria."""
 SINGLE_KINDS = KINDS[1:]
@@ -141,13 +144,13 @@ def read_annotations(path: Path, corpora: Path, split: str | None = None) -> lis
 
     Args:
         path: ``criteria_annotations.jsonl``.
-        corpora: Folder with ``alpaca_eval/`` and ``flask/`` in their upstream layout.
+        corpora: Folder with ``alpaca_eval/`` and ``flask/`` in their upstream layout, and ``modern_llms/``.
         split: Keep only this split.
 
     Raises:
         CRMError: A row that is not as described, or a response that the corpora lack.
     """
-    texts = _Corpora(corpora)
+    texts = CorporaTexts(corpora)
     pairs = []
     for number, row in read_json_lines(path):
         try:
@@ -183,9 +186,10 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
 
 
-def _annotated(row: dict[str, Any], texts: _Corpora) -> Directions:
-    query, response_a = texts.response(row["source"], row["instruction_index"], row["model_a"])
-    _, response_b = texts.response(row["source"], row["instruction_index"], row["model_b"])
+def _annotated(row: dict[str, Any], texts: CorporaTexts) -> Directions:
+    index = row["prompt_id"] if "prompt_id" in row else row["instruction_index"]
+    query, response_a = texts.response(row["source"], index, row["model_a"])
+    _, response_b = texts.response(row["source"], index, row["model_b"])
     return both_directions(
         Pair(query, response_a, response_b),
         (CriteriaSet.from_json(row["criteria_a"]), CriteriaSet.from_json(row["criteria_b"])),
@@ -208,18 +212,21 @@ def _reason(error: Exception) -> str:
     return f"the field {error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
 
 
-class _Corpora:
+class CorporaTexts:
     """Looks responses up by source, instruction and LLM; each file is read once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._alpaca_eval = cache(lambda llm: read_alpaca_eval(folder, llm))
+        self._modern = cache(self._read_modern)
         self._flask = cache(self._read_flask)
         self._flask_instructions = cache(self._read_flask_instructions)
         self._instructions = cache(lambda: list(self._alpaca_eval(_INDEX_LLM)))
 
-    def response(self, source: str, index: int, llm: str) -> tuple[str, str]:
+    def response(self, source: str, index: int | str, llm: str) -> tuple[str, str]:
         """Instruction and response."""
+        if isinstance(index, str):
+            return self._modern_response(source, index, llm)
         if source == "alpaca_eval":
             instructions = self._instructions()
             if not 0 <= index < len(instructions):
@@ -234,6 +241,20 @@ class _Corpora:
                 raise ValueError(f"{llm} has no response to question {index}")
             return self._flask_instructions()[index], self._flask(llm)[index]
         raise ValueError(f"the source {source!r} is neither alpaca_eval nor flask")
+
+    def _modern_response(self, source: str, prompt: str, llm: str) -> tuple[str, str]:
+        found = self._modern(source).get((prompt, llm))
+        if found is None:
+            raise ValueError(f"{llm} has no response to {prompt} of {source}")
+        return found
+
+    def _read_modern(self, source: str) -> dict[tuple[str, str], tuple[str, str]]:
+        path = self._folder / "modern_llms" / source / "responses.jsonl.gz"
+        if not path.is_file():
+            raise ValueError(f"there is no file {path}")
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            rows = map(json.loads, lines)
+            return {(row["prompt_id"], row["llm"]): (row["prompt"], row["response"]) for row in rows}
 
     def _read_flask(self, llm: str) -> dict[int, str]:
         path = self._folder / "flask" / "outputs" / f"{llm}.jsonl"

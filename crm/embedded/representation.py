@@ -9,6 +9,8 @@ A response becomes a vector φ of parts, each scaled to about unit spread and st
   explanation can quote them;
 - *relevance*: how the response relates to the query.
 
+Beside φ lie the exact counts (``crm.embedded.counts``), by which wishes that can be counted are judged.
+
 A representation is fitted once and then fixed under its name, as stored vectors depend on it.
 """
 
@@ -25,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crm.embedded.counts import count_names, exact_counts
 from crm.embedded.encoder import DIMENSIONS, Encoded, ProgressCallback, sentence_encoder
 from crm.embedded.style import StyleSheet, style_sheet, words
 from crm.errors import UnavailableError
@@ -105,7 +108,7 @@ def project(features: NDArray[np.int8], direction: Floats) -> Floats:
     return product.reshape(*features.shape[:-1], *several)
 
 
-NAME = "minilm-style-2"
+NAME = "minilm-style-3"
 """Under which vectors of the bundled representation are stored."""
 MISSING = np.uint64(0)
 """Digest in place of a response that an LLM did not give."""
@@ -207,7 +210,8 @@ class Representation:
             queries: What each of them answers; blank where that is unknown.
 
         Returns:
-            ``features`` int8 ``[N, D]``, ``style`` float16 ``[N, S]`` raw counts, ``digest`` uint64 ``[N]``.
+            ``features`` int8 ``[N, D]``, ``style`` float16 ``[N, S]`` raw style counts, ``counts`` float16
+            ``[N, C]`` exact counts, ``digest`` uint64 ``[N]``.
         """
         given = [text or "" for text in texts]
         encoded = sentence_encoder().encode(given, bulk=True, progress=progress)
@@ -215,7 +219,8 @@ class Representation:
         digests = [MISSING if text is None else text_digest(text) for text in texts]
         return {
             "features": self.quantise(encoded, counts, self.relate(given, queries, encoded)),
-            "style": np.minimum(counts, np.finfo(np.float16).max).astype(np.float16),
+            "style": _half(counts),
+            "counts": _half(exact_counts(given)),
             "digest": np.array(digests, dtype=np.uint64),
         }
 
@@ -241,6 +246,7 @@ class Representation:
         return {
             "features": np.zeros((n, self.size), dtype=np.int8),
             "style": np.zeros((n, len(self.style_mean)), dtype=np.float16),
+            "counts": np.zeros((n, len(count_names())), dtype=np.float16),
             "digest": np.full(n, MISSING, dtype=np.uint64),
         }
 
@@ -280,6 +286,10 @@ class Representation:
             arrays["relevance_mean"],
             arrays["relevance_spread"],
         )
+
+
+def _half(counts: NDArray[np.float32]) -> NDArray[np.float16]:
+    return np.minimum(counts, np.finfo(np.float16).max).astype(np.float16)
 
 
 def text_digest(text: str) -> np.uint64:

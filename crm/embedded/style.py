@@ -87,9 +87,9 @@ def style_sheet() -> StyleSheet:
 
 
 def _feature(table: Mapping[str, Any]) -> StyleFeature:
-    [(way, value)] = [(key, table[key]) for key in table.keys() & _WAYS_OF_COUNTING.keys()]
+    [(way, value)] = [(key, table[key]) for key in table.keys() & WAYS_OF_COUNTING.keys()]
     described = {key: value for key, value in table.items() if key != way}
-    return StyleFeature(count=_WAYS_OF_COUNTING[way](value), **described)
+    return StyleFeature(count=WAYS_OF_COUNTING[way](value), **described)
 
 
 def _matches(pattern: str, flags: int = re.IGNORECASE) -> Count:
@@ -145,7 +145,7 @@ def _distinct_share(text: str) -> float:
     return len(set(found)) / len(found) ** 0.5 if found else 0.0
 
 
-def _short_lines(text: str) -> float:
+def short_lines(text: str) -> float:
     """Count lines of verse: at most 60 characters, neither list item nor heading."""
     return float(
         sum(
@@ -242,9 +242,9 @@ def _broken_off(text: str) -> float:
     return float(not _LIST_ITEM.match(last) and re.search(r"[.!?…:)\]\"'”’*`|]$", last) is None)
 
 
-def _rhymes(text: str) -> float:
+def rhyming_lines(text: str) -> float:
     """Count neighbouring or alternate short lines that end alike, per 10 short lines."""
-    if _short_lines(text) < _WHOLE_LINES:
+    if short_lines(text) < _WHOLE_LINES:
         return 0.0
     endings = [found[-1][-3:].casefold() for line in _written_lines(text) if (found := words(line))]
     pairs = sum(
@@ -264,7 +264,7 @@ _FUNCTIONS: Mapping[str, Count] = {
     "mean_sentence_length": _mean_sentence_length,
     "mean_word_length": _mean_word_length,
     "distinct_share": _distinct_share,
-    "short_lines": _short_lines,
+    "short_lines": short_lines,
     "repetition": _repetition,
     "share_of_list_lines": _share_of_list_lines,
     "words_per_list_item": _words_per_list_item,
@@ -275,9 +275,9 @@ _FUNCTIONS: Mapping[str, Count] = {
     "sentence_variation": _sentence_variation,
     "foreign_letters": _foreign_letters,
     "broken_off": _broken_off,
-    "rhymes": _rhymes,
+    "rhymes": rhyming_lines,
 }
-_WAYS_OF_COUNTING: Mapping[str, Callable[[str], Count]] = {
+WAYS_OF_COUNTING: Mapping[str, Callable[[str], Count]] = {
     "function": _FUNCTIONS.__getitem__,
     "words": _expressions,
     "pattern": _matches,

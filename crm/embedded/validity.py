@@ -123,6 +123,8 @@ def _letters(text: str) -> tuple[float, ...]:
     )
 
 
+_KNOWN = 0.7
+"""A criterion that is read as a known concept so surely can be judged."""
 _AT_ODDS = -0.75
 """Two criteria contradict each other when their margins on ordinary pairs correlate below this."""
 
@@ -134,31 +136,36 @@ class ValidityCheck:
     Attributes:
         scope: Tells criteria that can be judged from those that cannot.
         differences: φ(A) − φ(B) of ordinary pairs of responses ``[P, D]``.
+        counts: Exact counts of A and of B ``[2, P, C]``.
     """
 
     scope: ScopeClassifier
     differences: Floats
+    counts: Floats
 
-    def warnings(self, criteria: CriteriaSet, directions: Floats) -> tuple[CriterionWarning, ...]:
+    def warnings(
+        self, criteria: CriteriaSet, margins: Floats, certainty: Floats
+    ) -> tuple[CriterionWarning, ...]:
         """Return warnings about single criteria in their order, then those about the whole list.
 
         Args:
             criteria: K criteria.
-            directions: Their directions in feature space, polarity included ``[K, D]``.
+            margins: Their margins on the ordinary pairs, polarity included ``[P, K]``.
+            certainty: How sure it is that a known concept says what each of them means ``[K]``.
         """
         reasons = self.scope.reasons([criterion.text for criterion in criteria])
         single = [
             CriterionWarning(criterion, reason)
-            for criterion, reason in zip(criteria, reasons, strict=True)
-            if reason is not None
+            for criterion, reason, known in zip(criteria, reasons, certainty.tolist(), strict=True)
+            if reason is not None and known < _KNOWN
         ]
-        return (*single, *self._contradictions(criteria, directions))
+        return (*single, *self._contradictions(criteria, margins))
 
-    def _contradictions(self, criteria: CriteriaSet, directions: Floats) -> list[CriterionWarning]:
+    def _contradictions(self, criteria: CriteriaSet, margins: Floats) -> list[CriterionWarning]:
         """Return a warning of the two criteria most at odds, if any are."""
         if len(criteria) < 2:  # noqa: PLR2004
             return []
-        correlation = np.nan_to_num(np.corrcoef(self.differences @ directions.T, rowvar=False))
+        correlation = np.nan_to_num(np.corrcoef(margins, rowvar=False))
         first, second = np.unravel_index(np.argmin(correlation), correlation.shape)
         if correlation[first, second] > _AT_ODDS:
             return []
@@ -171,7 +178,11 @@ class ValidityCheck:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a weights file stores."""
-        return {**self.scope.arrays(), "ordinary_differences": self.differences.astype(np.float16)}
+        return {
+            **self.scope.arrays(),
+            "ordinary_differences": self.differences.astype(np.float16),
+            "ordinary_counts": self.counts.astype(np.float16),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ValidityCheck | None:
@@ -179,4 +190,5 @@ class ValidityCheck:
         scope = ScopeClassifier.from_arrays(arrays)
         if scope is None:
             return None
-        return cls(scope, arrays["ordinary_differences"].astype(np.float32))
+        differences, counts = (arrays[f"ordinary_{what}"].astype(np.float32) for what in ("differences", "counts"))
+        return cls(scope, differences, counts)

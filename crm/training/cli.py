@@ -13,12 +13,15 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from crm.data.pairs import OWN_ANNOTATIONS, Directions, read_annotations
+from crm.data.pairs import MODERN_ANNOTATIONS, OWN_ANNOTATIONS, Directions, read_annotations
 from crm.embedded.encoder import sentence_encoder
+from crm.embedded.concepts import concept_classifier
+from crm.embedded.guard import Guard
+from crm.embedded.known import KnownConcepts
 from crm.embedded.model import query_responses, save_weights
-from crm.embedded.representation import Representation
+from crm.embedded.representation import Representation, load_arrays
 from crm.embedded.style import style_sheet
-from crm.paths import CORPORA, EMBEDDED_FILE, PREFERENCES, REPRESENTATION_FILE
+from crm.paths import CONCEPTS_FILE, CORPORA, EMBEDDED_FILE, PREFERENCES, REPRESENTATION_FILE
 from crm.training.classifier.command import train_classifier
 
 app = typer.Typer(no_args_is_help=True, help="Train judges.")
@@ -62,12 +65,42 @@ def train_representation(
     typer.echo(f"{len(texts)} responses, {fitted.size} features, digest {fitted.digest[:12]}: {out}")
 
 
+@app.command("concepts")
+def train_concepts(
+    out: Annotated[Path, typer.Option(help="Where the classifier goes.")] = CONCEPTS_FILE,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    apart: Annotated[
+        float, typer.Option(min=0.01, max=0.5, help="Share of the wishes kept apart to calibrate on.")
+    ] = 0.06,
+) -> None:
+    """Fit the classifier that reads wishes; the embedded CRM must be trained again after it."""
+    from crm.training.concepts import (  # noqa: PLC0415
+        ConceptOptions,
+        calibrated,
+        fit_concepts,
+        read_concept_names,
+        read_concept_wishes,
+        split_wishes,
+    )
+
+    kept, used = split_wishes(read_concept_wishes(), apart, seed)
+    with _progress("steps") as on_progress:
+        fitted = fit_concepts(used, read_concept_names(), ConceptOptions(seed=seed), on_progress)
+    classifier, right = calibrated(fitted, kept)
+    np.savez_compressed(out, **classifier.arrays())  # type: ignore[arg-type]
+    typer.echo(
+        f"{len(used)} wishes of {len(classifier.names)} concepts; of {len(kept)} others {right:.1%} are read as "
+        f"meant, concept and direction; {out.stat().st_size / 1e6:.1f} MB: {out}"
+    )
+
+
 @app.command("embedded")
 def train_embedded(
     out: Annotated[Path, typer.Option(help="Where the weights go.")] = EMBEDDED_FILE,
     representation: Annotated[Path, typer.Option(help="The fitted representation.")] = REPRESENTATION_FILE,
     preferences: PreferencesOption = PREFERENCES,
     further: FurtherOption = OWN_ANNOTATIONS,
+    modern: Annotated[Path, typer.Option(help="Annotations of current LLMs.")] = MODERN_ANNOTATIONS,
     corpora: CorporaOption = CORPORA,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
     members: Annotated[int, typer.Option(min=1, help="Networks in the ensemble.")] = 5,
@@ -77,33 +110,39 @@ def train_embedded(
     attacks: Annotated[int, typer.Option(min=100, help="Gaming responses to guard against.")] = 4500,
     general_instructions: Annotated[
         int, typer.Option(min=1, help="Instructions drawn for the default ranking ∅.")
-    ] = 200,
+    ] = 300,
     without_held_out_criteria: Annotated[
         bool, typer.Option(help="Leave out the criteria by which generalisation is measured.")
     ] = False,
-    version: Annotated[str, typer.Option(help="Version written into the weights.")] = "2",
+    encoded: Annotated[
+        Path | None, typer.Option(help="File in which encoded responses are kept for the next training.")
+    ] = None,
+    guard_of: Annotated[
+        Path | None, typer.Option(help="Weights whose guard is taken over instead of fitting one.")
+    ] = None,
+    version: Annotated[str, typer.Option(help="Version written into the weights.")] = "3",
 ) -> None:
     """Fit the embedded CRM on the train split; the same seed gives the same weights."""
     from crm.embedded.validity import ValidityCheck  # noqa: PLC0415
-    from crm.training.adversarial import gaming_answers, ordinary_answers  # noqa: PLC0415
+    from crm.training.concepts import read_concept_wishes  # noqa: PLC0415
     from crm.training.embedded import (  # noqa: PLC0415
         NetworkOptions,
-        encoded_features,
-        feature_differences,
+        encoded_pairs,
         fit_members,
         training_set,
+        wording_set,
     )
+    from crm.training.encoded import ResponseEncoder  # noqa: PLC0415
     from crm.training.general import (  # noqa: PLC0415
+        Verdicts,
+        annotated_verdicts,
         fit_general,
         general_data,
-        official_win_rates,
+        general_llms,
         read_general_pairs,
+        read_human_ratings,
     )
-    from crm.training.safeguards import (  # noqa: PLC0415
-        fit_guard,
-        fit_scope_classifier,
-        seen_columns,
-    )
+    from crm.training.safeguards import fit_scope_classifier  # noqa: PLC0415
     from crm.training.tones import (  # noqa: PLC0415
         STYLE_PAIRS,
         read_tone_contrasts,
@@ -113,8 +152,10 @@ def train_embedded(
     )
 
     started = time.monotonic()
-    features = Representation.load(representation)
-    annotated = _train_split((preferences, further), corpora)
+    encode = ResponseEncoder(Representation.load(representation), encoded)
+    concepts = concept_classifier()
+    of_today = _train_split((modern,), corpora)
+    annotated = [*_train_split((preferences, further), corpora), *of_today]
     if share < 1.0:
         drawn = np.random.default_rng(seed).permutation(len(annotated))[: round(share * len(annotated))]
         annotated = [annotated[index] for index in sorted(drawn.tolist())]
@@ -123,36 +164,57 @@ def train_embedded(
     if without_held_out_criteria:
         annotated, toned = _generalising(annotated), _generalising(toned)
     pairs = [*annotated, *toned]
-    judged = read_general_pairs(corpora, general_instructions, seed)
     with _progress("responses") as on_progress:
-        data = training_set(pairs, features, on_progress)
-    ordinary = data.difference[: len(annotated)]
-    with _progress("attacks") as on_progress:
-        gaming = encoded_features(gaming_answers(annotated, attacks, seed), features, on_progress)
-        ordinary_ones = encoded_features(ordinary_answers(annotated, attacks, seed), features, on_progress)
-        guard = fit_guard(gaming, ordinary_ones, seen_columns(features))
+        data = training_set(pairs, encode, concepts, on_progress)
+    guard = _guard_of(guard_of) if guard_of else _fitted_guard(annotated, attacks, seed, encode)
+    judged = read_general_pairs(corpora, general_instructions, seed)
     with _progress("responses for ∅") as on_progress:
-        difference = feature_differences([item.pair for item in judged], features, on_progress)
-    general = fit_general(general_data(judged, difference, official_win_rates(corpora)))
+        difference, _ = encoded_pairs([item.pair for item in judged], encode, on_progress)
+        of_people, _ = encoded_pairs([item.pair for item, _ in of_today], encode, on_progress)
+    verdicts = Verdicts(of_people, np.array(annotated_verdicts(modern, "train"), dtype=np.float32))
+    ratings = read_human_ratings(corpora, general_llms(judged))
+    general = fit_general(general_data(judged, difference, ratings, verdicts))
+    wordings = wording_set(read_concept_wishes(), concepts)
     with _progress("networks") as on_progress:
-        trained = fit_members(
+        trained, styles = fit_members(
             data,
-            features,
+            wordings,
+            encode.features,
             NetworkOptions(members=members, seed=seed),
             report=lambda member, _: on_progress(member, members),
         )
     fair = [criterion.text for directions in annotated for item in directions for criterion in item.criteria]
-    validity = ValidityCheck(fit_scope_classifier(list(dict.fromkeys(fair)), seed), ordinary[:_ORDINARY])
+    ordinary = np.random.default_rng(seed).permutation(len(annotated))[:_ORDINARY]
+    validity = ValidityCheck(
+        fit_scope_classifier(list(dict.fromkeys(fair)), seed),
+        data.difference[ordinary],
+        np.moveaxis(data.counts[ordinary], 1, 0).astype(np.float32),
+    )
     save_weights(
-        *(out, [member.scaled(_SHARPNESS) for member in trained], general, features, version),
+        *(out, [member.scaled(_SHARPNESS) for member in trained], general, encode.features, version),
         counterweight=_COUNTERWEIGHT,
         guard=guard,
         validity=validity,
+        concepts=KnownConcepts(concepts, data.gains, styles * np.float32(_SHARPNESS)),
     )
     typer.echo(
         f"{len(pairs)} pairs, {len(data.criterion)} judged criteria, {members} networks, "
         f"{time.monotonic() - started:.0f} s, {out.stat().st_size / 1e6:.1f} MB: {out}"
     )
+
+
+def _guard_of(weights: Path) -> Guard | None:
+    return Guard.from_arrays(load_arrays(weights))
+
+
+def _fitted_guard(annotated: list[Directions], attacks: int, seed: int, encode: ResponseEncoder) -> Guard:
+    from crm.training.adversarial import gaming_answers, ordinary_answers  # noqa: PLC0415
+    from crm.training.safeguards import fit_guard, seen_columns  # noqa: PLC0415
+
+    with _progress("attacks") as on_progress:
+        gaming, _ = encode(gaming_answers(annotated, attacks, seed), on_progress)
+        ordinary, _ = encode(ordinary_answers(annotated, attacks, seed), on_progress)
+        return fit_guard(gaming, ordinary, seen_columns(encode.features))
 
 
 def _train_split(files: tuple[Path, ...], corpora: Path) -> list[Directions]:

@@ -13,11 +13,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from crm.data.pairs import Directions
+from crm.embedded.concepts import ConceptClassifier
+from crm.embedded.countable import counted_margins, counted_wishes
+from crm.embedded.counts import amounts, count_names
 from crm.embedded.encoder import DIMENSIONS, ProgressCallback, sentence_encoder
-from crm.embedded.model import CRITERION_SCALE, Member, QueryResponse, query_responses
+from crm.embedded.model import CRITERION_SCALE, Member, query_responses
 from crm.embedded.representation import NAME, Representation
 from crm.embedded.style import style_sheet
 from crm.protocol import Floats, Pair
+from crm.training.concepts import Wish
+from crm.training.encoded import ResponseEncoder
 from crm.training.tones import ToneContrast
 
 COMPONENTS = 64
@@ -84,21 +89,45 @@ def _unit_spread(centred: NDArray[np.float32], directions: NDArray[np.float64]) 
 
 _STYLE_GAIN = 2.0
 """Counted style features enter training enlarged, so that weight decay holds them back less."""
+_LEAST_GAIN, _MOST_GAIN = 1.5, 12.0
+_LENGTH_GAIN = 3.0
 
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """Hyperparameters, chosen by cross-validation over instructions of the train split."""
+    """Hyperparameters, chosen by cross-validation over instructions of the train split.
+
+    Attributes:
+        alike: Weight of the loss that holds wordings of one concept together.
+        wishes: Of such wordings looked at in one step.
+    """
 
     members: int = 5
-    epochs: int = 20
+    epochs: int = 16
     batch_pairs: int = 128
     hidden: int = 512
     rank: int = 128
     dropout: float = 0.5
     learning_rate: float = 1e-3
     weight_decay: float = 0.3
+    alike: float = 0.3
+    wishes: int = 256
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class WordingSet:
+    """W wordings of S styles, by which the networks learn what is the same wish.
+
+    Attributes:
+        embedding: Embedded ``[W, 384]``.
+        style: Which style ``[W]``.
+        sign: +1 for more of it, −1 for less ``[W]``.
+    """
+
+    embedding: Floats
+    style: NDArray[np.int64]
+    sign: Floats
 
 
 @dataclass(frozen=True)
@@ -107,28 +136,41 @@ class TrainingSet:
 
     Attributes:
         difference: φ(A) − φ(B) of every pair ``[P, D]``.
-        embedding: Distinct criteria, embedded ``[C, 384]``.
+        counts: Exact counts of A and of B ``[P, 2, C]``.
+        embedding: Distinct criteria, embedded ``[E, 384]``.
+        styles: More or less of each style that they ask for ``[E, S]``.
+        certainty: How sure it is that concepts say what they mean ``[E]``.
+        counted: What A gains over B by what is counted, in log-odds ``[N]``.
         criterion: Which criterion ``[N]``.
         pair: On which pair ``[N]``, ascending.
         sign: +1 where the criterion prefers A, −1 where B; polarity included ``[N]``.
         list_index: Number of the criteria list it stands in ``[N]``, −1 for single criteria.
         list_sign: +1 or −1 for every list.
+        gains: Log-odds per unit of log(1 + amount) of what is counted ``[C]``.
     """
 
     difference: Floats
+    counts: NDArray[np.float16]
     embedding: Floats
+    styles: Floats
+    certainty: Floats
+    counted: Floats
     criterion: NDArray[np.int64]
     pair: NDArray[np.int64]
     sign: Floats
     list_index: NDArray[np.int64]
     list_sign: Floats
+    gains: Floats
 
 
 def training_set(
-    pairs: Sequence[Directions], features: Representation, progress: ProgressCallback | None = None
+    pairs: Sequence[Directions],
+    encode: ResponseEncoder,
+    concepts: ConceptClassifier,
+    progress: ProgressCallback | None = None,
 ) -> TrainingSet:
     """Encode the pairs' responses and criteria."""
-    difference = feature_differences([item.pair for item, _ in pairs], features, progress)
+    difference, counts = encoded_pairs([item.pair for item, _ in pairs], encode, progress)
     judged = [
         (criterion.text, number, item.label * criterion.polarity.sign, 2 * number + side if listed else -1)
         for number, directions in enumerate(pairs)
@@ -139,60 +181,92 @@ def training_set(
     texts, pair, sign, list_index = zip(*judged, strict=True)
     distinct = list(dict.fromkeys(texts))
     number_of = {text: index for index, text in enumerate(distinct)}
+    reading = concepts.read_many(distinct)
+    gains = count_gains(counts.reshape(-1, counts.shape[-1]))
+    wishes = [[*counted_wishes(text, row)] for text, row in zip(distinct, reading.wanted, strict=True)]
+    criterion = np.array([number_of[text] for text in texts])
+    counted = np.zeros(len(texts), dtype=np.float32)
+    for row, (asked, of) in enumerate(zip(criterion.tolist(), pair, strict=True)):
+        if wishes[asked]:
+            one, other = counted_margins(wishes[asked], counts[of], gains)
+            counted[row] = one - other
     return TrainingSet(
         difference=difference,
+        counts=counts,
         embedding=sentence_encoder().encode(distinct, bulk=True).embedding,
-        criterion=np.array([number_of[text] for text in texts]),
+        styles=reading.wanted[:, concepts.countable :],
+        certainty=reading.certainty,
+        counted=counted,
+        criterion=criterion,
         pair=np.array(pair),
         sign=np.array(sign, dtype=np.float32),
         list_index=np.array(list_index),
         list_sign=np.tile(np.array([1.0, -1.0], dtype=np.float32), len(pairs)),
+        gains=gains,
     )
 
 
-def encoded_features(
-    answers: Sequence[QueryResponse], features: Representation, progress: ProgressCallback | None = None
-) -> Floats:
-    """φ of N responses, each with the query it answers ``[N, D]``, as a stored one has it."""
-    encoded = features.encode([text for text, _ in answers], [query for _, query in answers], progress)
-    return np.asarray(encoded["features"] * np.float32(features.step), dtype=np.float32)
+def wording_set(wishes: Sequence[Wish], concepts: ConceptClassifier) -> WordingSet:
+    """Embed the wordings of styles."""
+    styles = {name: number for number, name in enumerate(concepts.names[concepts.countable :])}
+    known = [wish for wish in wishes if wish.concept in styles]
+    return WordingSet(
+        embedding=sentence_encoder().encode([wish.text for wish in known], bulk=True).embedding,
+        style=np.array([styles[str(wish.concept)] for wish in known]),
+        sign=np.array([1.0 if wish.more else -1.0 for wish in known], dtype=np.float32),
+    )
 
 
-def feature_differences(
-    pairs: Sequence[Pair], features: Representation, progress: ProgressCallback | None = None
-) -> Floats:
-    """φ(A) − φ(B) of every pair ``[P, D]``; each distinct response to a query is encoded once."""
+def count_gains(counts: NDArray[np.floating]) -> Floats:
+    """Return log-odds per unit of log(1 + amount), by how much responses with counts ``[N, C]`` differ ``[C]``."""
+    spread = np.log1p(amounts(counts)).std(axis=0)
+    gains = np.clip(1.0 / np.maximum(spread, 1e-3), _LEAST_GAIN, _MOST_GAIN)
+    gains[count_names().index("words")] = _LENGTH_GAIN
+    return np.asarray(gains, dtype=np.float32)
+
+
+def encoded_pairs(
+    pairs: Sequence[Pair], encode: ResponseEncoder, progress: ProgressCallback | None = None
+) -> tuple[Floats, NDArray[np.float16]]:
+    """φ(A) − φ(B) of every pair ``[P, D]`` and the counts of both ``[P, 2, C]``."""
     answers = list(dict.fromkeys(answer for pair in pairs for answer in query_responses(pair)))
-    encoded = encoded_features(answers, features, progress)
+    features, counts = encode(answers, progress)
     row = {answer: index for index, answer in enumerate(answers)}
-    first, second = zip(*map(query_responses, pairs), strict=True)
-    difference: Floats = encoded[[row[answer] for answer in first]]
-    difference -= encoded[[row[answer] for answer in second]]
-    return difference
+    first, second = ([row[answer] for answer in side] for side in zip(*map(query_responses, pairs), strict=True))
+    difference: Floats = features[first]
+    difference -= features[second]
+    return difference, np.stack([counts[first], counts[second]], axis=1)
 
 
 def fit_members(
     data: TrainingSet,
+    wordings: WordingSet,
     features: Representation,
     options: NetworkOptions,
     report: Callable[[int, float], None] = lambda member, loss: None,
-) -> list[Member]:
-    """Fit the ensemble; the same data, options and machine give the same weights."""
+) -> tuple[list[Member], Floats]:
+    """Fit the ensemble, and the directions of the styles ``[S, D]``.
+
+    The same data, options and machine give the same weights.
+    """
     gain = np.ones(features.size, dtype=np.float32)
     gain[features.style] = _STYLE_GAIN
-    members = []
+    members, directions = [], []
     for index in range(options.members):
-        network, loss = _fit(data, gain, options, options.seed + index)
+        network, loss = _fit(data, wordings, gain, options, options.seed + index)
         report(index + 1, loss)
         members.append(network.to_member(gain))
-    return members
+        directions.append(network.style_directions(gain))
+    mean: Floats = np.mean(directions, axis=0)
+    return members, mean
 
 
 class _Network(nn.Module):
     """``u(c)ᵀ V Δφ`` plus a weighted similarity of criterion and content, with dropout on Δφ."""
 
-    def __init__(self, size: int, options: NetworkOptions) -> None:
+    def __init__(self, size: int, styles: int, options: NetworkOptions) -> None:
         super().__init__()
+        self.styles = nn.Parameter(torch.zeros(styles, options.rank))
         self.hidden = nn.Linear(DIMENSIONS, options.hidden)
         self.output = nn.Linear(options.hidden, options.rank)
         self.features = nn.Linear(size, options.rank, bias=False)
@@ -200,13 +274,28 @@ class _Network(nn.Module):
         self.cosine = nn.Parameter(torch.tensor(0.3))
         self.dropout = nn.Dropout(options.dropout)
 
-    def forward(self, criteria: Tensor, difference: Tensor) -> Tensor:
-        """Log-odds for A of N criteria ``[N, 384]`` on N differences ``[N, D]``."""
-        hidden = self.dropout(functional.gelu(self.hidden(criteria)))
-        bilinear = (self.output(hidden) * self.features(self.dropout(difference))).sum(dim=1)
+    def forward(self, criteria: Tensor, styles: Tensor, unread: Tensor, difference: Tensor) -> Tensor:
+        """Log-odds for A of N criteria ``[N, 384]`` on N differences ``[N, D]``.
+
+        Args:
+            styles: What of known styles they ask for ``[N, S]``.
+            unread: What of them no concept says, from 0 to 1 ``[N]``.
+        """
         similarity = (criteria * difference[:, :DIMENSIONS]).sum(dim=1) / float(CRITERION_SCALE)
-        result: Tensor = bilinear + self.cosine * similarity
+        asked = unread[:, None] * self.wish(criteria) + styles @ self.styles
+        bilinear = (asked * self.features(self.dropout(difference))).sum(dim=1)
+        result: Tensor = bilinear + unread * self.cosine * similarity
         return result
+
+    def wish(self, criteria: Tensor) -> Tensor:
+        """What N criteria ``[N, 384]`` ask for, ``[N, R]``."""
+        wish: Tensor = self.output(self.dropout(functional.gelu(self.hidden(criteria))))
+        return wish
+
+    def style_directions(self, gain: Floats) -> Floats:
+        """Directions of the styles in feature space ``[S, D]``."""
+        directions: Floats = _array(self.styles) @ (_array(self.features.weight) * gain)
+        return directions
 
     def to_member(self, gain: Floats) -> Member:
         """Return the weights as arrays, the gain on style features folded in."""
@@ -220,10 +309,15 @@ class _Network(nn.Module):
         )
 
 
-def _fit(data: TrainingSet, gain: Floats, options: NetworkOptions, seed: int) -> tuple[_Network, float]:
+def _fit(
+    data: TrainingSet, wordings: WordingSet, gain: Floats, options: NetworkOptions, seed: int
+) -> tuple[_Network, float]:
     torch.manual_seed(seed)
     shuffle = np.random.default_rng(seed)
-    network = _Network(len(gain), options)
+    network = _Network(len(gain), data.styles.shape[1], options)
+    styles, unread = torch.from_numpy(data.styles), torch.from_numpy(1.0 - data.certainty)
+    counted = torch.from_numpy(data.counted)
+    worded = torch.from_numpy(wordings.embedding * CRITERION_SCALE)
     difference = torch.from_numpy(data.difference * gain)
     embedding = torch.from_numpy(data.embedding * CRITERION_SCALE)
     batches = max(1, len(difference) // options.batch_pairs)
@@ -242,8 +336,12 @@ def _fit(data: TrainingSet, gain: Floats, options: NetworkOptions, seed: int) ->
         order = shuffle.permutation(len(difference))
         for batch in np.array_split(order, batches):
             rows = np.concatenate([rows_of[pair] for pair in batch])
-            margins = network(embedding[data.criterion[rows]], difference[data.pair[rows]])
-            loss = _loss(margins, data, rows)
+            asked = data.criterion[rows]
+            margins = network(embedding[asked], styles[asked], unread[asked], difference[data.pair[rows]])
+            loss = _loss(margins + counted[rows], data, rows)
+            drawn = shuffle.integers(len(worded), size=options.wishes)
+            same = network.styles[wordings.style[drawn]] * torch.from_numpy(wordings.sign[drawn])[:, None]
+            loss = loss + options.alike * functional.mse_loss(network.wish(worded[drawn]), same)
             optimizer.zero_grad()
             torch.autograd.backward(loss)
             optimizer.step()

@@ -1,38 +1,76 @@
-"""Preferences without criteria, for the default ranking ∅: a judge's verdicts and official win rates."""
+"""Preferences without criteria, for the default ranking ∅: what people in general prefer.
+
+The votes of people are known for LLMs, not for single responses: LMArena's ratings say how often one LLM should be
+preferred to another (Chiang et al. 2024, https://arxiv.org/abs/2403.04132). The direction is fitted so that the
+LLMs' mean probabilities come out so. Where an LLM has no rating, a target is foretold from AlpacaEval's official
+win rates, which follow the ratings where both are known. Which of two responses is preferred is learnt from
+annotators' verdicts and, as weak evidence, from GPT-4's.
+"""
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 from torch.nn import functional
 
 from crm.criteria import CriteriaSet
-from crm.data.pairs import LabelledPair, read_alpaca_eval
+from crm.data.pairs import LabelledPair, read_alpaca_eval, read_json_lines
 from crm.errors import CRMError
 from crm.protocol import Floats, Pair, probabilities
 
 PREFERENCES_FILE = Path("alpaca_eval") / "preferences_gpt4_turbo.parquet"
 LEADERBOARD_FILE = Path("alpaca_eval") / "leaderboard_alpaca_eval_2.csv"
+RATINGS_FILE = Path("lmarena_ratings") / "text.json"
+NAMES_FILE = Path(__file__).with_name("arena_names.toml")
+BASELINE = "gpt4_1106_preview"
 _COLUMNS = {"instruction_index", "model", "baseline", "preference"}
+_ELO = np.log(10.0) / 400.0
+_FORETOLD = 0.4
+"""Weight of an LLM whose target is foretold, against one that people have rated."""
+_RIDGE = 0.05
+_OVERALL = "full"
+_SURENESS = {1: 0.7, 2: 0.85, 3: 0.97}
+"""How often people would choose as an annotator who was so sure."""
 
 
 @dataclass(frozen=True)
 class GeneralOptions:
-    """Weights of the parts of the loss, chosen by leaving LLMs out.
+    """Weights of the parts of the loss, chosen by leaving LLMs out and by annotated pairs kept apart.
 
     Attributes:
         penalty: Of the squared direction.
-        win_rates: Of the official win rates, against the single verdicts.
+        llms: Of the LLMs' mean probabilities.
+        annotated: Of annotators' verdicts.
+        verdicts: Of GPT-4's verdicts.
     """
 
-    penalty: float = 1e-3
-    win_rates: float = 10.0
+    penalty: float = 3e-3
+    llms: float = 100.0
+    annotated: float = 1.5
+    verdicts: float = 0.3
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """M pairs of responses with the probability that the first is preferred.
+
+    Attributes:
+        difference: φ(A) − φ(B) ``[M, D]``.
+        prob: ``[M]``.
+    """
+
+    difference: Floats
+    prob: Floats
 
 
 @dataclass(frozen=True)
@@ -42,21 +80,19 @@ class GeneralData:
     Attributes:
         difference: φ(LLM) − φ(baseline) ``[N, D]``.
         llm: Which LLM ``[N]``.
-        prob: Probability that the LLM's response is preferred ``[N]``, NaN where unknown.
-        win_rate: Official win rates ``[L]`` from 0 to 1, NaN where unknown.
+        prob: Probability by GPT-4 that the LLM's response is preferred ``[N]``, NaN where unknown.
+        target: How often people should prefer each LLM ``[L]``, NaN where unknown.
+        weight: How much each target counts ``[L]``.
+        annotated: Pairs of other responses with annotators' verdicts.
     """
 
     llms: tuple[str, ...]
     difference: Floats
     llm: NDArray[np.intp]
     prob: Floats
-    win_rate: Floats
-
-    def of(self, chosen: NDArray[np.bool_]) -> GeneralData:
-        """Return the part of some LLMs ``[L]``, under the same numbers."""
-        rows = chosen[self.llm]
-        rates = np.where(chosen, self.win_rate, np.nan).astype(np.float32)
-        return GeneralData(self.llms, self.difference[rows], self.llm[rows], self.prob[rows], rates)
+    target: Floats
+    weight: Floats
+    annotated: Verdicts | None = None
 
     def predicted(self, direction: Floats) -> NDArray[np.float64]:
         """Mean probability of every LLM to be preferred ``[L]``, NaN for one without pairs."""
@@ -66,8 +102,82 @@ class GeneralData:
             return np.bincount(self.llm, prob, minlength=len(self.llms)) / counts
 
 
+@dataclass(frozen=True)
+class HumanRatings:
+    """How people rate L LLMs, and what AlpacaEval says of them.
+
+    Attributes:
+        rating: LMArena's rating in Elo points ``[L]``, NaN where there is none.
+        official: Length-controlled and plain win rate against the baseline, from 0 to 1 ``[L, 2]``.
+        baseline: The baseline's rating.
+    """
+
+    rating: NDArray[np.float64]
+    official: NDArray[np.float64]
+    baseline: float
+
+    def targets(self, hidden: int | None = None) -> tuple[Floats, Floats]:
+        """Return how often people should prefer each LLM to the baseline ``[L]``, and how much that counts ``[L]``.
+
+        Args:
+            hidden: An LLM whose rating is to be taken for unknown.
+        """
+        rating = self.rating.copy()
+        if hidden is not None:
+            rating[hidden] = np.nan
+        rated = np.isfinite(rating)
+        log_odds = _ELO * (rating - self.baseline)
+        given = np.column_stack([logit(np.clip(self.official, 1e-4, 1 - 1e-4)), np.ones(len(rating))])
+        known = rated & np.isfinite(given).all(axis=1)
+        inner = given[known].T @ given[known] + np.diag([_RIDGE, _RIDGE, 0.0])
+        foretold = given @ np.linalg.solve(inner, given[known].T @ log_odds[known])
+        target = expit(np.where(rated, log_odds, foretold))
+        weight = np.where(rated, 1.0, np.where(np.isfinite(foretold), _FORETOLD, 0.0))
+        return target.astype(np.float32), weight.astype(np.float32)
+
+
+def read_human_ratings(corpora: Path, llms: Sequence[str]) -> HumanRatings:
+    """Read the ratings of LLMs by their names in AlpacaEval.
+
+    Raises:
+        CRMError: A file is missing.
+    """
+    path = corpora / RATINGS_FILE
+    if not path.is_file():
+        raise CRMError(f"There is no file {path}: check the path of the corpora.")
+    ratings = json.loads(path.read_text("utf-8"))[_OVERALL]
+    names = arena_names()
+    official = _official(corpora)
+
+    def rating(llm: str) -> float:
+        return float(ratings[names[llm]]["rating"]) if names.get(llm) in ratings else float("nan")
+
+    return HumanRatings(
+        rating=np.array([rating(llm) for llm in llms]),
+        official=official.reindex(list(llms)).to_numpy(dtype=np.float64),
+        baseline=rating(BASELINE),
+    )
+
+
+@cache
+def arena_names() -> Mapping[str, str]:
+    """Return LMArena's names of AlpacaEval's LLMs; empty where it does not rate one."""
+    names: Mapping[str, str] = tomllib.loads(NAMES_FILE.read_text("utf-8"))["alpaca_eval"]
+    return names
+
+
+def annotated_verdicts(path: Path, split: str) -> list[float]:
+    """Return for each line of a split how probably a person prefers A, by the annotator's verdict ``typical``."""
+    found = []
+    for _, row in read_json_lines(path):
+        if row["split"] == split:
+            sure = _SURENESS[row["sure"]]
+            found.append({"a": sure, "b": 1.0 - sure}.get(row["typical"], 0.5))
+    return found
+
+
 def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[LabelledPair]:
-    """Read pairs of some instructions: of LLMs that were judged, and of those with an official win rate.
+    """Read pairs of some instructions: of the LLMs that ``arena_names.toml`` lists.
 
     A is an LLM's response and B the baseline's; ``id`` names the LLM, and the label is the judge's
     probability that A is preferred, from 0 to 1, put on the scale from −1 to 1.
@@ -79,9 +189,8 @@ def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[LabelledP
         CRMError: A file is missing or lacks a column.
     """
     table = _judged(corpora)
-    [baseline] = table["baseline"].unique()
-    present = {folder.name for folder in (corpora / "alpaca_eval" / "results").iterdir()}
-    llms = sorted({*table["model"].unique(), *(present & official_win_rates(corpora).keys())} - {baseline})
+    baseline = BASELINE
+    llms = [llm for llm in arena_names() if llm != baseline]
     answers = read_alpaca_eval(corpora, baseline)
     instructions = list(answers)
     drawn = sorted(np.random.default_rng(seed).permutation(len(instructions))[:samples].tolist())
@@ -105,59 +214,69 @@ def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[LabelledP
     ]
 
 
-def official_win_rates(corpora: Path) -> dict[str, float]:
-    """Return win rates, from 0 to 1, of AlpacaEval 2's official leaderboard.
-
-    Raises:
-        CRMError: The file is missing.
-    """
+def _official(corpora: Path) -> pd.DataFrame:
+    """Return length-controlled and plain win rates, from 0 to 1, of AlpacaEval 2's official leaderboard."""
     path = corpora / LEADERBOARD_FILE
     if not path.is_file():
         raise CRMError(f"There is no file {path}: check the path of the corpora.")
-    rates = pd.read_csv(path, index_col=0)["win_rate"] / 100.0
-    return {str(llm): float(rate) for llm, rate in rates.items()}
+    return pd.read_csv(path, index_col=0)[["length_controlled_winrate", "win_rate"]] / 100.0
 
 
 def general_data(
-    pairs: Sequence[LabelledPair], difference: Floats, win_rates: Mapping[str, float]
+    pairs: Sequence[LabelledPair],
+    difference: Floats,
+    ratings: HumanRatings,
+    annotated: Verdicts | None = None,
 ) -> GeneralData:
-    """Join pairs, their differences ``[N, D]`` and official win rates."""
-    llms = tuple(dict.fromkeys(item.id for item in pairs))
+    """Join pairs, their differences ``[N, D]`` and the ratings of the LLMs of ``general_llms(pairs)``."""
+    llms = general_llms(pairs)
     number = {llm: index for index, llm in enumerate(llms)}
+    target, weight = ratings.targets()
     return GeneralData(
         llms=llms,
         difference=difference,
         llm=np.array([number[item.id] for item in pairs], dtype=np.intp),
         prob=np.array([(item.label + 1) / 2 for item in pairs], dtype=np.float32),
-        win_rate=np.array([win_rates.get(llm, float("nan")) for llm in llms], dtype=np.float32),
+        target=target,
+        weight=weight,
+        annotated=annotated,
     )
 
 
-def fit_general(data: GeneralData, options: GeneralOptions | None = None) -> Floats:
-    """Return a direction ``[D]`` under which single verdicts and the LLMs' win rates come out as they were.
+def general_llms(pairs: Sequence[LabelledPair]) -> tuple[str, ...]:
+    """Return the LLMs of pairs in the order in which they appear."""
+    return tuple(dict.fromkeys(str(item.id) for item in pairs))
 
-    Ridge-penalised logistic regression without intercept: cross-entropy of the judged pairs, and of every
-    LLM's mean probability with its official win rate.
+
+def fit_general(data: GeneralData, options: GeneralOptions | None = None) -> Floats:
+    """Return a direction ``[D]`` under which the LLMs' mean probabilities and single verdicts come out as given.
+
+    Ridge-penalised logistic regression without intercept, by cross-entropy.
     """
     chosen = options or GeneralOptions()
     direction = torch.zeros(data.difference.shape[1], requires_grad=True)
-    judged, rated = np.isfinite(data.prob), np.isfinite(data.win_rate)
+    judged = np.isfinite(data.prob)
     inputs, targets = torch.from_numpy(data.difference), torch.from_numpy(data.prob[judged])
     is_judged, llm = torch.from_numpy(judged), torch.from_numpy(data.llm.astype(np.int64))
-    is_rated, rates = torch.from_numpy(rated), torch.from_numpy(data.win_rate[rated])
+    rates = torch.from_numpy(np.nan_to_num(data.target, nan=0.5))
+    weight = torch.from_numpy(data.weight / max(float(data.weight.sum()), 1e-9))
     counts = torch.bincount(llm, minlength=len(data.llms)).clamp(min=1)
+    annotated = data.annotated
     optimizer = torch.optim.LBFGS([direction], max_iter=200, line_search_fn="strong_wolfe")
 
     def closure() -> torch.Tensor:
         optimizer.zero_grad()
         margins = inputs @ direction
-        loss = chosen.penalty * direction.square().sum()
+        means = torch.zeros(len(data.llms)).index_add(0, llm, torch.sigmoid(margins)) / counts
+        apart = functional.binary_cross_entropy(means.clamp(1e-4, 1 - 1e-4), rates, reduction="none")
+        loss = chosen.penalty * direction.square().sum() + chosen.llms * (weight * apart).sum()
         if len(targets):
-            loss = loss + functional.binary_cross_entropy_with_logits(margins[is_judged], targets)
-        if len(rates):
-            means = torch.zeros(len(data.llms)).index_add(0, llm, torch.sigmoid(margins)) / counts
-            means = means[is_rated].clamp(1e-4, 1 - 1e-4)
-            loss = loss + chosen.win_rates * functional.binary_cross_entropy(means, rates)
+            verdicts = functional.binary_cross_entropy_with_logits(margins[is_judged], targets)
+            loss = loss + chosen.verdicts * verdicts
+        if annotated is not None:
+            compared = torch.from_numpy(annotated.difference) @ direction
+            verdicts = functional.binary_cross_entropy_with_logits(compared, torch.from_numpy(annotated.prob))
+            loss = loss + chosen.annotated * verdicts
         torch.autograd.backward(loss)
         return loss
 
@@ -166,15 +285,15 @@ def fit_general(data: GeneralData, options: GeneralOptions | None = None) -> Flo
     return fitted
 
 
-def leave_llms_out(
-    data: GeneralData, folds: int = 8, seed: int = 0, options: GeneralOptions | None = None
+def leave_ratings_out(
+    data: GeneralData, ratings: HumanRatings, options: GeneralOptions | None = None
 ) -> NDArray[np.float64]:
-    """Win rate of every LLM as predicted by a direction fitted without it ``[L]``."""
-    fold = np.random.default_rng(seed).permutation(len(data.llms)) % folds
+    """Win rate of every rated LLM as foretold by a direction fitted without its rating ``[L]``, NaN for others."""
     predicted = np.full(len(data.llms), np.nan)
-    for number in range(folds):
-        direction = fit_general(data.of(fold != number), options=options)
-        predicted[fold == number] = data.predicted(direction)[fold == number]
+    for llm in np.flatnonzero(np.isfinite(ratings.rating)).tolist():
+        target, weight = ratings.targets(hidden=llm)
+        direction = fit_general(replace(data, target=target, weight=weight), options)
+        predicted[llm] = data.predicted(direction)[llm]
     return predicted
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
+from crm.embedded.counts import count_names
 from crm.embedded.representation import MISSING, representation
 from crm.protocol import JudgedBenchmark, Pair, Question, ScoreBlock, Verdict
 from crm.scoring import score_texts
@@ -37,7 +38,9 @@ class ArrayBenchmark:
         digest = np.ones(self.features.shape[:2], dtype=np.uint64)
         for cell in self.missing:
             digest[cell] = MISSING
-        return {"features": self.features, "digest": digest}
+        # Counts that follow from the features, so that equal responses have equal counts.
+        counts = np.abs(self.features[..., : len(count_names())]).astype(np.float16)
+        return {"features": self.features, "counts": counts, "digest": digest}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,88 @@
+"""Rankings and verdicts against those of a careful reader, on LLMs of 2023-24 and on current ones.
+
+    python -m benchmarks.gold_rankings [--crm NAME] [--gold FOLDER] [--corpora DIR] [--output FILE.md]
+
+The gold verdicts were given pair by pair by a strong LLM that read both texts without knowing the LLMs: 10 LLMs
+on 32 queries of AlpacaEval, and 10 current LLMs on 18 opinion queries; without a criterion they say which a typical
+person would prefer. Nothing is trained on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+from scipy.stats import kendalltau
+
+from benchmarks._report import Report
+from crm.cli_runner import run_cli
+from crm.criteria import CriteriaSet
+from crm.data.pairs import CorporaTexts
+from crm.errors import CRMError
+from crm.paths import CORPORA, PREFERENCES
+from crm.protocol import Pair, Question
+from crm.registry import get_crm
+from leaderboard.statistics.ranking import rank_llms
+
+app = typer.Typer(add_completion=False)
+
+FILES: Mapping[str, tuple[str, str, str]] = {
+    "LLMs of 2023-24": ("ranking_gold.csv", "alpaca_eval", "instruction_index"),
+    "current LLMs": ("ranking_gold_modern.csv", "syco_bench", "prompt_id"),
+}
+_UNDECIDED = 0.5
+
+
+@app.command()
+def measure(
+    crm: Annotated[str, typer.Option(help="Judge, by its name.")] = "embedded",
+    gold: Annotated[Path, typer.Option(help="Folder of the gold verdicts.")] = PREFERENCES.parent,
+    corpora: Annotated[Path, typer.Option(help="Folder with alpaca_eval/ and modern_llms/.")] = CORPORA,
+    output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
+) -> None:
+    """Print the table."""
+    judge, texts = get_crm(crm), CorporaTexts(corpora)
+    rows: list[tuple[str, ...]] = []
+    for title, (name, source, key) in FILES.items():
+        path = gold / name
+        if not path.is_file():
+            raise CRMError(f"There is no file {path}: check the folder of the gold verdicts.")
+        table = pd.read_csv(path, keep_default_na=False)
+        taus, right, covered = [], [], []
+        for criterion, part in table.groupby("criterion"):
+            criteria = CriteriaSet.of([str(criterion)]) if criterion else CriteriaSet()
+            questions = []
+            for index, llm, baseline in zip(part[key].tolist(), part["llm"], part["baseline"], strict=True):
+                query, response = texts.response(source, index, llm)
+                questions.append(Question(criteria, Pair(query, response, texts.response(source, index, baseline)[1])))
+            part = part.assign(prob=[verdict.prob_a for verdict in judge.judge(questions)])
+            true, prob = (part.pivot(index="llm", columns=key, values=value) for value in ("verdict", "prob"))
+            one = np.zeros(prob.shape[1], dtype=int)
+            error = getattr(judge, "win_rate_error", lambda _: 0.0)(criteria)
+            ranking = rank_llms(list(prob.index), prob.to_numpy(), one, one, ["all"], judge_error=error)
+            truth = true.mean(axis=1)[list(ranking.llms)].to_numpy()
+            tau = float(kendalltau(ranking.win_rate, truth).statistic)
+            decided = part[part["verdict"] != _UNDECIDED]
+            agrees = (decided["prob"] > _UNDECIDED) == (decided["verdict"] > _UNDECIDED)
+            within = (ranking.ci_low <= truth) & (truth <= ranking.ci_high)
+            rows.append((title, str(criterion) or "∅", f"{tau:.2f}", f"{agrees.mean():.3f}", f"{within.mean():.2f}"))
+            if criterion:
+                taus.append(tau)
+                right += agrees.tolist()
+                covered += within.tolist()
+        rows.append((title, "all wishes", f"{np.mean(taus):.2f}", f"{np.mean(right):.3f}", f"{np.mean(covered):.2f}"))
+    Report(
+        title="Rankings against a careful reader's",
+        columns=("LLMs", "criterion", "Kendall", "verdicts right", "intervals that cover"),
+        rows=tuple(rows),
+        note=f"Judge: {crm}. Kendall between the rankings of 10 LLMs by win rate; verdicts but for those that are "
+        "undecided; how often the 95 % interval of a win rate holds the reader's.",
+    ).finish(output)
+
+
+if __name__ == "__main__":
+    run_cli(app, CRMError)

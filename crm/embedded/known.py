@@ -1,0 +1,115 @@
+"""Known concepts: what the embedded CRM does with what a criterion was read as asking for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm.criteria import CriteriaSet
+from crm.embedded.concepts import ConceptClassifier, concept_classifier
+from crm.embedded.countable import CountedWish, counted_margins, counted_wishes
+from crm.errors import UnavailableError
+from crm.protocol import Floats, Reason
+
+_NEGLIGIBLE = 0.02
+
+
+@dataclass(frozen=True)
+class KnownConcepts:
+    """The classifier of concepts, and what is known of each.
+
+    Attributes:
+        gains: Log-odds per unit of log(1 + amount) of what can be counted ``[C]``.
+        directions: Of the other concepts, in feature space ``[S, D]``.
+    """
+
+    classifier: ConceptClassifier
+    gains: Floats
+    directions: Floats
+
+    def mixed_in(self, texts: Sequence[str], unread: Floats) -> Floats:
+        """Return the directions of N criteria ``[N, D]``.
+
+        Args:
+            unread: Their directions as a network gives them, for what no concept says ``[N, D]``.
+        """
+        reading = self.classifier.read(texts)
+        styles = reading.wanted[:, self.classifier.countable :] @ self.directions
+        directions: Floats = styles + (1.0 - reading.certainty)[:, None] * unread
+        return directions
+
+    def margins_each(self, criteria: CriteriaSet, counts: NDArray[Any]) -> Floats:
+        """What responses with counts ``[..., C]`` gain under each of K criteria, polarity included ``[..., K]``."""
+        margins = np.zeros((*counts.shape[:-1], len(criteria)), dtype=np.float32)
+        for number, (sign, wishes) in enumerate(self._wishes(criteria)):
+            if wishes:
+                margins[..., number] = sign * counted_margins(wishes, counts, self.gains)
+        return margins
+
+    def add_margins(
+        self, criteria: CriteriaSet, shares: Floats, counts: NDArray[Any], margins: Floats
+    ) -> None:
+        """Add to ``margins`` ``[...]`` what responses with counts ``[..., C]`` gain, by shares ``[K]``."""
+        for share, (sign, wishes) in zip(shares.tolist(), self._wishes(criteria), strict=True):
+            if wishes:
+                margins += share * sign * counted_margins(wishes, counts, self.gains)
+
+    def reasons(
+        self, criteria: CriteriaSet, shares: Floats, counts_a: NDArray[Any], counts_b: NDArray[Any]
+    ) -> list[Reason]:
+        """What of a verdict was counted, as said of response A with counts ``[C]``: “7 emojis against none”."""
+        moved: dict[str, float] = {}
+        for share, (sign, wishes) in zip(shares.tolist(), self._wishes(criteria), strict=True):
+            for wish in wishes:
+                gain = float(self.gains[wish.column])
+                ahead = float(wish.margins(counts_a, gain) - wish.margins(counts_b, gain))
+                if abs(ahead) > _NEGLIGIBLE:
+                    phrase = _counted_phrase(wish, counts_a, counts_b)
+                    moved[phrase] = moved.get(phrase, 0.0) + share * sign * ahead
+        return [Reason(phrase, ahead) for phrase, ahead in moved.items()]
+
+    def _wishes(self, criteria: CriteriaSet) -> Iterator[tuple[int, list[CountedWish]]]:
+        wanted = self.classifier.read([criterion.text for criterion in criteria]).wanted
+        for row, criterion in zip(wanted, criteria, strict=True):
+            yield criterion.polarity.sign, [*counted_wishes(criterion.text, row)]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a weights file stores."""
+        return {
+            "concept_names": np.array(self.classifier.names),
+            "concept_gains": self.gains,
+            "concept_directions": self.directions.astype(np.float16),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> KnownConcepts | None:
+        """Return the concepts of a weights file; None in one that was written without.
+
+        Raises:
+            UnavailableError: The weights were trained with other concepts.
+        """
+        if "concept_names" not in arrays:
+            return None
+        classifier = concept_classifier()
+        if tuple(arrays["concept_names"].tolist()) != classifier.names:
+            raise UnavailableError(
+                "The weights were trained with other concepts: train them again with “python -m crm train embedded”."
+            )
+        return cls(classifier, arrays["concept_gains"], arrays["concept_directions"].astype(np.float32))
+
+
+def _counted_phrase(wish: CountedWish, counts_a: NDArray[Any], counts_b: NDArray[Any]) -> str:
+    """“7 emojis against none”, “shorter by 96 words”; where a limit is named, with the limit."""
+    one, other = (round(float(counts[wish.column]), 1) for counts in (counts_a, counts_b))
+    unit = wish.countable.unit
+    if wish.limit is not None:
+        return f"{one:g} {unit} against {other:g}, {wish.limit} wished"
+    if wish.countable.name == "words":
+        return f"{'longer' if one > other else 'shorter'} by {abs(one - other):.0f} words"
+    if one == 0:
+        return f"no {unit} against {other:g}"
+    return f"{one:g} {unit.removesuffix('s') if one == 1 else unit} against {f'{other:g}' if other else 'none'}"

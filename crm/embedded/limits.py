@@ -1,0 +1,129 @@
+"""Limits: “two sentences at most”, “under 100 words”, “exactly three examples”, “5–7 bullets”."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm.protocol import Floats
+
+_ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {word: float(number) for number, word in enumerate(_ONES)} | {
+    **{"single": 1.0, "once": 1.0, "twice": 2.0, "couple": 2.0, "pair": 2.0, "dozen": 12.0, "fifteen": 15.0},
+    **{"twenty": 20.0, "thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "eighty": 80.0},
+    **{"hundred": 100.0, "thousand": 1000.0, "solitary": 1.0, "lone": 1.0},
+}
+_HUNDRED = 100.0
+_ABOUT = 0.15
+"""How far “around 200 words” may be missed on either side."""
+_FEW = 20
+"""Up to so many, a bare number means exactly so many; above, about so many."""
+_NUMBER = re.compile(
+    rf"(?<![\w.])(?:(?P<digits>\d[\d,]*)|(?P<word>{'|'.join(sorted(_NUMBERS, key=len, reverse=True))}))(?![\w])"
+)
+_RANGE = re.compile(r"\s*(?:-|–|to|or|and)\s*")
+_BEFORE = {
+    "about": r"(?:about|around|roughly|approximately|approx\.?|circa|some|near|close to|or so|~)",
+    "fewer": r"(?:fewer|less|lower|shorter|smaller) than|under|below|less then|beneath",
+    "most": r"(?:at (?:the )?(?:very )?most|(?:no|not|never|nothing|hardly|don't want|do not want)(?: \w+)?"
+    r" (?:more|longer|over|above|beyond|bigger|further)(?: than)?|no longer than|max(?:imum|\.)?(?: of)?|up to|within"
+    r"|(?:not|never|don't|do not|doesn't|without) (?:exceed\w*|go(?:ing)? (?:over|above|beyond|past))"
+    r"|(?:limit|cap|restrict|cut|keep|hold|trim|boil|kept|condense|compress|reduce|squeeze|stick)\w*(?: \w+){0,3}? (?:to|at|down to|within)"
+    r"|capped at|stop(?:s|ping)? (?:at|after)|as many as)",
+    "more": r"(?:(?<!no )(?<!not )(?:more|longer|greater|bigger) than|over|above|beyond|upwards of|exceed\w*)",
+    "least": r"(?:at (?:the )?(?:very )?least|(?:no|not|never) (?:fewer|less|shorter|under|below)(?: than)?|min(?:imum|\.)?(?: of)?|from|starting at)",
+    "exactly": r"(?:exactly|precisely|only|just|a total of|always|one and only)",
+}
+_AFTER = {
+    "most": r"(?:or (?:less|fewer|under|below|shorter)|max(?:imum)?|tops|at (?:the )?(?:very )?most|(?:is|are) (?:the (?:limit|maximum|max|most|cap)|enough|plenty|my limit)"
+    r"|limit|and (?:no|not one|not a (?:single|word)) more|not more|no more|or it'?s too)",
+    "least": r"(?:or (?:more|longer|over|above|up)|at (?:the )?(?:very )?least|min(?:imum)?|and (?:up|more|upwards|above)|plus|\+|(?:is|are) the (?:minimum|least))",
+    "about": r"(?:or so|or thereabouts|-ish|ish|give or take)",
+    "exactly": r"(?:exactly|precisely|sharp|not more,? not less|no more,? no less|no more and no less)",
+}
+_REACH_BEFORE, _REACH_AFTER = 36, 40
+
+
+@dataclass(frozen=True)
+class Limit:
+    """An amount from ``low`` to ``high``; None for no limit on that side."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def missed_by(self, amount: NDArray[np.floating]) -> Floats:
+        """Return how far amounts lie beyond the limits, in units of log(1 + amount), 0 where they are kept."""
+        value = np.log1p(np.asarray(amount, dtype=np.float32))
+        beyond = np.zeros_like(value)
+        if self.low is not None:
+            beyond = np.maximum(beyond, np.log1p(np.float32(self.low)) - value)
+        if self.high is not None:
+            beyond = np.maximum(beyond, value - np.log1p(np.float32(self.high)))
+        return np.asarray(beyond, dtype=np.float32)
+
+    def __str__(self) -> str:
+        """As an explanation names it: “at most 3”."""
+        if self.low == self.high:
+            return f"exactly {self.low:g}"
+        if self.low is None:
+            return f"at most {self.high:g}"
+        return f"at least {self.low:g}" if self.high is None else f"{self.low:g} to {self.high:g}"
+
+
+@lru_cache(maxsize=4096)
+def read_limit(criterion: str) -> Limit | None:
+    """Return the limit that a criterion names, None where it names no number."""
+    text = criterion.casefold().replace("’", "'").replace("a hundred and fifty", "150")
+    found = [*_NUMBER.finditer(text)]
+    if not found:
+        return None
+    first = found[0]
+    number, end = _value(first), first.end()
+    if len(found) > 1 and _RANGE.fullmatch(text[first.end() : found[1].start()]):
+        low, high = sorted((number, _value(found[1])))
+        if found[1].group() in ("hundred", "thousand"):
+            number, end = number * high, found[1].end()
+        else:
+            return Limit(low, high)
+    elif len(found) > 1 and text[first.end() : found[1].start()] == " ":
+        number, end = number * _value(found[1]), found[1].end()
+    return _limited(number, _kind(text[: first.start()], text[end:]))
+
+
+def _value(found: re.Match[str]) -> float:
+    if digits := found.group("digits"):
+        return float(digits.replace(",", ""))
+    return _NUMBERS[found.group("word")]
+
+
+def _kind(before: str, after: str) -> str:
+    near_before, near_after = before[-_REACH_BEFORE:], after[:_REACH_AFTER]
+    for kind in ("most", "least", "exactly", "about"):
+        if re.search(rf"(?<!\w){_AFTER[kind]}(?!\w)", near_after):
+            return kind
+    for kind in ("most", "least", "fewer", "more", "exactly", "about"):
+        if re.search(rf"(?<!\w){_BEFORE[kind]}(?: (?:a|the|some|your|them|it))?\s*$", near_before):
+            return kind
+    return ""
+
+
+def _limited(number: float, kind: str) -> Limit:
+    step = 1.0 if number <= _FEW else 0.0
+    match kind:
+        case "most":
+            return Limit(high=number)
+        case "least":
+            return Limit(low=number)
+        case "fewer":
+            return Limit(high=max(0.0, number - step))
+        case "more":
+            return Limit(low=number + step)
+        case _ if kind == "exactly" or (kind == "" and number <= _FEW):
+            return Limit(number, number)
+        case _:
+            room = max(1.0, round(_ABOUT * number))
+            return Limit(number - room, number + room)

@@ -1,0 +1,50 @@
+"""Limits that a criterion names in words or digits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crm.embedded.limits import Limit, read_limit
+
+
+@pytest.mark.parametrize(
+    ("criterion", "low", "high"),
+    [
+        ("at most two sentences", None, 2),
+        ("2 sentences max", None, 2),
+        ("no more than 3 bullet points", None, 3),
+        ("in 50 words or less", None, 50),
+        ("under 100 words", None, 100),
+        ("fewer than four headings", None, 3),
+        ("keep it to a hundred words", None, 100),
+        ("three hundred words or more", 300, None),
+        ("at least 5 examples", 5, None),
+        ("more than two questions", 3, None),
+        ("exactly one table", 1, 1),
+        ("three bullets", 3, 3),
+        ("5-7 bullet points", 5, 7),
+        ("between two and four paragraphs", 2, 4),
+        ("about 200 words", 170, 230),
+        ("one emoji, not more", None, 1),
+    ],
+)
+def test_a_limit_is_read(criterion: str, low: float | None, high: float | None) -> None:
+    assert read_limit(criterion) == Limit(low, high)
+
+
+@pytest.mark.parametrize("criterion", ["no emojis", "short", "", "someone said", "v2.5 of it"])
+def test_without_a_number_there_is_none(criterion: str) -> None:
+    assert read_limit(criterion) is None
+
+
+@given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 1000))
+def test_amounts_within_are_not_missed_and_others_are(low: int, room: int, amount: int) -> None:
+    missed = float(Limit(low, low + room).missed_by(np.array(float(amount))))
+
+    assert (missed > 1e-4) == (not low <= amount <= low + room)
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_read(text: str) -> None:
+    read_limit(text)
