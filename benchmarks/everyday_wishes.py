@@ -61,7 +61,7 @@ class Rankings:
             margins = found.margins(stored["style"])
             prob = np.where(stored["digest"] == MISSING, np.nan, expit(margins - margins[-1]))
             return win_rates(outcomes(prob[:-1]))
-        view = View(BENCHMARK, criteria=CriteriaSet.of([wish]), crm=self._crm)
+        view = View(BENCHMARK, criteria=CriteriaSet.of([wish]), crm=self._crm, keep_unjudged=True)
         ranking = self._service.leaderboard(view).ranking
         rate = dict(zip(ranking.llms, ranking.win_rate, strict=True))
         return np.array([rate[llm] for llm in self.llms])

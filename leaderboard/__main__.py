@@ -23,7 +23,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, ranking_csv, ranking_json, read_ranking_csv, win_rates_csv
 from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.progress import progress_line
-from leaderboard.sentences import interpret, warning_sentence
+from leaderboard.sentences import interpret, left_out_sentence, warning_sentence
 from leaderboard.service import Service
 from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.correlation import Correlations, correlate
@@ -67,6 +67,9 @@ def rank(
         list[str] | None,
         typer.Option(help="What you use LLMs for: queries count by closeness to it; repeatable."),
     ] = None,
+    keep_unjudged: Annotated[
+        bool, typer.Option(help="Rank by criteria, too, that the judge says it cannot judge.")
+    ] = False,
     format: Annotated[RankFormat, typer.Option(help="table, csv or json.")] = RankFormat.TABLE,
 ) -> None:
     """Rank the LLMs of a benchmark under your criteria.
@@ -82,6 +85,7 @@ def rank(
         control,
         read_topic_weights(topic_weight or ()),
         read_interests(interest or ()),
+        keep_unjudged,
     )
     if profile is not None:
         view = _view_of_profile(profile, view, context)
@@ -90,8 +94,9 @@ def rank(
         # Only the table shows what has changed against ∅, which costs as much as the criteria.
         service.judge(view, on_progress, compare=format is RankFormat.TABLE)
     leaderboard = service.leaderboard(view, subscriber=None)
-    warnings, removed = map(warning_sentence, leaderboard.warnings), " ".join(leaderboard.removed)
-    for note in filter(None, (*warnings, leaderboard.weighted, leaderboard.narrow, removed)):
+    doubts = *map(left_out_sentence, leaderboard.left_out), *map(warning_sentence, leaderboard.warnings)
+    others = leaderboard.nothing_left, leaderboard.weighted, leaderboard.narrow, " ".join(leaderboard.removed)
+    for note in filter(None, (*doubts, *others)):
         typer.echo(f"note: {note}", err=True)
     columns = leaderboard.shown_categories
     if format is RankFormat.CSV:
@@ -181,7 +186,7 @@ def _print_ranking(leaderboard: Leaderboard) -> None:
         highlight=False,
         markup=False,
     )
-    if leaderboard.view.criteria and leaderboard.summary:
+    if leaderboard.criteria and leaderboard.summary:
         console.print(leaderboard.summary, highlight=False)
 
 

@@ -107,6 +107,8 @@ def in_words(view: View, benchmark_title: str) -> str:
         parts.append("soft scores")
     if view.control is not Control.NONE:
         parts.append(f"{CONTROL_NAMES[view.control].lower()} removed")
+    if view.keep_unjudged:
+        parts.append("with what the judge cannot judge")
     return " · ".join(parts)
 
 

@@ -63,7 +63,7 @@ class LiveRankings:
 
     def judged(self, request: Request) -> tuple[NDArray[np.float32], Mask]:
         """Return the matrix so far and the queries ``[Q]`` LLMs can be compared on; raises as ``task``."""
-        matrix = self._scheduler.job(request.benchmark, request.crm, request.view.criteria).task.matrix
+        matrix = self._scheduler.job(request.benchmark, request.crm, request.criteria).task.matrix
         finished = not matrix.todo[:, request.selected].any()
         return matrix.prob, request.selected if finished else matrix.comparable(request.selected)
 
@@ -84,7 +84,7 @@ class LiveRankings:
 
     def _needed(self, request: Request) -> list[ScheduledTask]:
         """Return the jobs of the view, in the order in which they are done."""
-        needed = [request.view.criteria, CriteriaSet()] if request.view.criteria else [CriteriaSet()]
+        needed = [request.criteria, CriteriaSet()] if request.criteria else [CriteriaSet()]
         return [self._scheduler.job(request.benchmark, request.crm, criteria) for criteria in needed]
 
     def _subscribe(

@@ -53,6 +53,32 @@ def weighting(benchmark: LoadedBenchmark, view: View, selected: Mask) -> Weighti
     return Weighting(weights * interest_weights(closeness), distant)
 
 
+@dataclass(frozen=True)
+class CheckedCriteria:
+    """The criteria of a view, as far as its judge can judge them.
+
+    Attributes:
+        ranked: What the ranking is made by.
+        left_out: Why others are not among them.
+        warnings: What the judge says against trusting a ranking under those that are.
+    """
+
+    ranked: CriteriaSet
+    left_out: tuple[CriterionWarning, ...] = ()
+    warnings: tuple[CriterionWarning, ...] = ()
+
+
+def check_criteria(crm: CRM, view: View) -> CheckedCriteria:
+    """Leave out what the judge cannot judge, unless the view keeps it."""
+    warnings = criterion_warnings(crm, view.criteria)
+    left_out = tuple(item for item in warnings if item.criterion is not None and not view.keep_unjudged)
+    if not left_out:
+        return CheckedCriteria(view.criteria, (), warnings)
+    unjudged = {item.criterion for item in left_out}
+    ranked = CriteriaSet(tuple(item for item in view.criteria if item not in unjudged))
+    return CheckedCriteria(ranked, left_out, criterion_warnings(crm, ranked))
+
+
 _WARNINGS: SharedCache[tuple[CriterionWarning, ...]] = SharedCache(256)
 """Asked for several times as a page is drawn."""
 
@@ -63,6 +89,7 @@ class Request:
 
     Attributes:
         selected: The queries of the view's topics ``[Q]``.
+        checked: The view's criteria, without what the judge cannot judge.
         terms: What the view controls for ``[L, Q, P]``; None if nothing.
     """
 
@@ -70,6 +97,7 @@ class Request:
     benchmark: LoadedBenchmark
     crm: CRM
     selected: Mask
+    checked: CheckedCriteria
     terms: NDArray[np.float64] | None = None
     weighting: Weighting = field(default_factory=Weighting)
 
@@ -77,6 +105,11 @@ class Request:
     def is_instant(self) -> bool:
         """Whether the judge fills a score matrix quicker than it could be read from the database."""
         return self.crm.representation is not None
+
+    @property
+    def criteria(self) -> CriteriaSet:
+        """What the ranking is made by."""
+        return self.checked.ranked
 
     @property
     def benchmark_key(self) -> Hashable:
@@ -124,6 +157,7 @@ class Request:
         unknown = np.full(len(ranking.llms), np.nan)
         return Leaderboard(
             view=self.view,
+            criteria=self.criteria,
             benchmark=self.benchmark.record,
             crm_version=self.crm.version,
             ranking=ranking,
@@ -134,7 +168,8 @@ class Request:
             n_queries=n_queries,
             n_judged=rests_on,
             judging=judging,
-            warnings=criterion_warnings(self.crm, self.view.criteria),
+            warnings=self.checked.warnings,
+            left_out=self.checked.left_out,
             distant=self.weighting.distant,
         )
 

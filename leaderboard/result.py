@@ -8,6 +8,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from crm.criteria import CriteriaSet
 from crm.protocol import CriterionWarning
 from db.records import BenchmarkRecord
 from leaderboard.scoring_jobs.progress import Progress, State
@@ -16,6 +17,8 @@ from leaderboard.sentences import (
     control_effect_sentences,
     control_in_brief,
     control_preference_sentence,
+    left_out_in_brief,
+    nothing_left_sentence,
     too_narrow,
     warnings_in_brief,
     weights_in_brief,
@@ -54,7 +57,8 @@ class Leaderboard:
     """What a view shows; of a slow judge, what there is so far.
 
     Attributes:
-        ranking: The LLMs under the view's criteria; all of them unranked while nothing is judged.
+        criteria: What the ranking is made by: the view's criteria without those that are left out.
+        ranking: The LLMs under these criteria; all of them unranked while nothing is judged.
         default: The same queries under ∅, the same judge without criteria; None until it is judged.
         changes: Places climbed since ∅, in the order of ``ranking.llms``; NaN while that is unknown.
         correlations: Of the ranking (predicted) with ∅ (reference); None while that is unknown.
@@ -62,11 +66,13 @@ class Leaderboard:
         n_judged: On how many of them the ranking rests.
         judging: How far a slow judge is; None for a judge that has no need to wait.
         warnings: What the judge says against trusting its ranking under these criteria.
+        left_out: Why criteria of the view are left out, as the judge cannot judge them.
         notes: What else a person should know about it, one sentence each.
         distant: The person's interests that no query fits.
     """
 
     view: View
+    criteria: CriteriaSet
     benchmark: BenchmarkRecord
     crm_version: str
     ranking: Ranking
@@ -78,6 +84,7 @@ class Leaderboard:
     n_judged: int
     judging: Judging | None = None
     warnings: tuple[CriterionWarning, ...] = ()
+    left_out: tuple[CriterionWarning, ...] = ()
     notes: tuple[str, ...] = ()
     distant: tuple[str, ...] = ()
 
@@ -93,9 +100,16 @@ class Leaderboard:
             found.append("Too narrow to rank")
         if removed := control_in_brief(self.view.control):
             found.append(removed)
+        if left_out := left_out_in_brief(self.left_out):
+            found.append(left_out)
         if warnings := warnings_in_brief(self.warnings):
             found.append(warnings)
         return (*found, *self.notes)
+
+    @property
+    def nothing_left(self) -> str:
+        """That all criteria are left out, so that this is the default ranking; empty if it is not so."""
+        return nothing_left_sentence(self.left_out) if not self.criteria else ""
 
     @property
     def removed(self) -> tuple[str, ...]:

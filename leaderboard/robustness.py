@@ -82,7 +82,8 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
     top = _top(scored, scored.counted)
     changes = [*_without_a_category(scored, top)]
     if instant:
-        changes = [*_without_a_criterion(service, view, scored.counted, top), *changes]
+        ranked = replace(view, criteria=scored.request.criteria)
+        changes = [*_without_a_criterion(service, ranked, scored.counted, top), *changes]
     found = scored.request.estimate(scored.prob, scored.counted)
     return Robustness(pairwise_significance(found, scored.request.benchmark.llms), tuple(changes), instant)
 

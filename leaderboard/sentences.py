@@ -222,6 +222,25 @@ def warning_sentence(warning: CriterionWarning) -> str:
     return f"Do not rely on “{warning.criterion}” in this ranking. {warning.reason}"
 
 
+def left_out_sentence(warning: CriterionWarning) -> str:
+    """Return that the warning's criterion is left out, and why."""
+    return f"“{warning.criterion}” is left out of this ranking. {warning.reason}"
+
+
+def left_out_in_brief(left_out: Iterable[CriterionWarning]) -> str:
+    """Return all criteria that are left out in one line for a table's head; empty if none is."""
+    about = [f"“{item.criterion}”" for item in left_out]
+    return f"Left out, as the judge cannot judge it: {'; '.join(about)}" if about else ""
+
+
+def nothing_left_sentence(left_out: Sequence[CriterionWarning]) -> str:
+    """Say that the ranking is the default one, as every criterion is left out; empty if none is."""
+    if not left_out:
+        return ""
+    whole = "Your criterion is" if len(left_out) == 1 else "All your criteria are"
+    return f"{whole} left out, so this is the ranking without criteria: what people prefer on average."
+
+
 def warnings_in_brief(warnings: Iterable[CriterionWarning]) -> str:
     """Return all warnings in one line for a table's head; of a whole list's warning the reason."""
     about = [item.reason if item.criterion is None else f"“{item.criterion}”" for item in warnings]

@@ -23,7 +23,7 @@ from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
 from leaderboard.live_ranking import LiveRankings
-from leaderboard.request import Request, criterion_warnings, weighting
+from leaderboard.request import Request, check_criteria, weighting
 from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.progress import Progress
 from leaderboard.scoring_jobs.scheduler import ANYBODY
@@ -123,9 +123,9 @@ class Service:
         if not request.is_instant:
             return self._live.leaderboard(request, subscriber, patience)
         default = self._default(request)
-        if not view.criteria:
+        if not request.criteria:
             return request.leaderboard(default, default)
-        matrix = self.score_matrix(request.benchmark, request.crm, view.criteria)
+        matrix = self.score_matrix(request.benchmark, request.crm, request.criteria)
         return request.leaderboard(request.rank(matrix, request.selected), default)
 
     def scored(self, view: View) -> Scored:
@@ -133,7 +133,7 @@ class Service:
         request = self._request(view)
         if not request.is_instant:
             return Scored(request, *self._live.judged(request))
-        matrix = self.score_matrix(request.benchmark, request.crm, view.criteria)
+        matrix = self.score_matrix(request.benchmark, request.crm, request.criteria)
         return Scored(request, matrix, request.selected)
 
     def stop(self, view: View, subscriber: str) -> None:
@@ -240,9 +240,10 @@ class Service:
         first, second = benchmark.arrays_at(crm.representation, llm, query)
         if MISSING in (first["digest"], second["digest"]):
             return ()
-        reasons_against = {item.criterion: item.reason for item in criterion_warnings(crm, view.criteria)}
+        checked = check_criteria(crm, view)
+        reasons_against = {item.criterion: item.reason for item in checked.warnings}
         verdicts = []
-        for criterion in view.criteria or (None,):
+        for criterion in checked.ranked or (None,):
             prob, reasons = crm.explain(CriteriaSet((criterion,) if criterion else ()), first, second)
             warning = reasons_against.get(criterion) if criterion else None
             verdicts.append(CriterionVerdict(criterion, prob, tuple(reasons), warning))
@@ -251,7 +252,8 @@ class Service:
     def _row(self, benchmark: LoadedBenchmark, view: View, llm: str) -> NDArray[np.float32]:
         if llm not in benchmark.llms:
             raise LeaderboardError(f"{llm!r} is not ranked in {benchmark.record.info.title}.")
-        matrix = self.score_matrix(benchmark, registry.get_crm(view.crm), view.criteria)
+        crm = registry.get_crm(view.crm)
+        matrix = self.score_matrix(benchmark, crm, check_criteria(crm, view).ranked)
         return np.asarray(matrix[benchmark.llms.index(llm)])
 
     def _request(self, view: View) -> Request:
@@ -260,7 +262,8 @@ class Service:
         crm = registry.get_crm(view.crm)
         selected = _selected(benchmark, view)
         terms = self._terms(benchmark, view.control)
-        return Request(view, benchmark, crm, selected, terms, weighting(benchmark, view, selected))
+        checked = check_criteria(crm, view)
+        return Request(view, benchmark, crm, selected, checked, terms, weighting(benchmark, view, selected))
 
     def _terms(self, benchmark: LoadedBenchmark, control: Control) -> NDArray[np.float64] | None:
         """Return what the control takes out of win rates ``[L, Q, P]``, kept until the benchmark changes."""

@@ -31,6 +31,7 @@ class View:
         soft: Mean probabilities instead of shares of wins.
         topic_weights: How much the queries of some categories or topics count; each name once.
         interests: What the person uses LLMs for, as ``read_interests`` cleans it: queries count by closeness.
+        keep_unjudged: Rank by criteria, too, that the judge says it cannot judge; else they are left out.
     """
 
     benchmark: str = DEFAULT_BENCHMARK
@@ -41,6 +42,7 @@ class View:
     control: Control = Control.NONE
     topic_weights: tuple[TopicWeight, ...] = ()
     interests: tuple[str, ...] = ()
+    keep_unjudged: bool = False
 
     def to_query(self) -> list[tuple[str, str]]:
         """Parameters of the link, defaults left out; ``from_query`` reads them back."""
@@ -55,6 +57,8 @@ class View:
             parameters.append(("control", self.control.value))
         parameters += [("topic-weight", str(weight)) for weight in self.topic_weights]
         parameters += [("interest", interest) for interest in self.interests]
+        if self.keep_unjudged:
+            parameters.append(("keep-unjudged", "1"))
         return parameters
 
     def to_link(self, base: str = "", **extra: str) -> str:
@@ -80,6 +84,7 @@ class View:
             control=Control.named(_last(parameters, "control", Control.NONE)),
             topic_weights=read_topic_weights(parameters.get("topic-weight", ())),
             interests=read_interests(parameters.get("interest", ())),
+            keep_unjudged=_last(parameters, "keep-unjudged", "") == "1",
         )
 
 

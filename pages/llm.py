@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from leaderboard.benchmark import missing_texts_message
@@ -10,7 +12,7 @@ from leaderboard.render.html import percent
 from leaderboard.render.ranking_charts import topic_chart
 from leaderboard.render.responses import faint_html, pair_html, query_html, verdict_html
 from leaderboard.result import Leaderboard
-from leaderboard.sentences import control_in_brief, warnings_in_brief
+from leaderboard.sentences import control_in_brief, left_out_in_brief, warnings_in_brief
 from leaderboard.statistics.bootstrap import UNRANKED
 from pages._ui.critique import show_critique
 from pages._ui.live_ranking import live_status
@@ -93,7 +95,7 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
     ranking = leaderboard.ranking
     row = ranking.llms.index(llm)
     st.title(plain(leaderboard.titles[llm]), anchor=False)
-    criteria = str(leaderboard.view.criteria) if leaderboard.view.criteria else "average preference"
+    criteria = str(leaderboard.criteria) if leaderboard.criteria else "average preference"
     first, second, third = st.columns(3)
     if ranking.rank[row] == UNRANKED:
         first.metric("Rank", "–")
@@ -107,8 +109,9 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
     st.html(faint_html(f"Judged by: {criteria}"))
     if removed := control_in_brief(leaderboard.view.control):
         st.caption(f"{removed} above; topics and verdicts below are as they were judged.")
-    if warnings := warnings_in_brief(leaderboard.warnings):
-        st.html(faint_html(warnings))
+    for doubt in (left_out_in_brief(leaderboard.left_out), warnings_in_brief(leaderboard.warnings)):
+        if doubt:
+            st.html(faint_html(doubt))
 
 
 def _chosen_query(scores: list[QueryScore]) -> str | None:
@@ -149,7 +152,7 @@ def _pair(leaderboard: Leaderboard, report: PairReport) -> None:
             baseline = f"Baseline: {leaderboard.baseline_title}"
             st.html(pair_html([(title, report.response), (baseline, report.baseline_response)]))
         _verdicts(report, title)
-        show_critique(leaderboard.view, report, title)
+        show_critique(replace(leaderboard.view, criteria=leaderboard.criteria), report, title)
         st.button("Close", on_click=_close, icon=":material/close:")
 
 

@@ -68,7 +68,7 @@ def ranking_table(
         rows=rows,
         categories=columns,
         statistics=shown,
-        compared=bool(leaderboard.view.criteria) and leaderboard.default is not None,
+        compared=bool(leaderboard.criteria) and leaderboard.default is not None,
         controlled=control is not None,
         caveats=leaderboard.caveats,
         criteria_key=leaderboard.view.criteria.key,

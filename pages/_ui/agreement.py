@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from crm import registry
@@ -40,9 +42,9 @@ def compare_judges(view: View) -> None:
     first, second = _choose_judges(judges)
     _edit_criteria(view.criteria)
     write_link({"on": summary.slug, "first": first, "second": second})
-    _live(
-        *(View(summary.slug, criteria=st.session_state.view.criteria, crm=name) for name in (first, second))
-    )
+    # By all criteria: leaving out what one of them cannot judge would ask the two for different things.
+    shared = View(summary.slug, criteria=st.session_state.view.criteria, keep_unjudged=True)
+    _live(replace(shared, crm=first), replace(shared, crm=second))
 
 
 def _choose_benchmark(view: View) -> BenchmarkSummary:

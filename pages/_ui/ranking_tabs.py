@@ -43,18 +43,19 @@ from pages._ui.session import (
 def show_ranking(leaderboard: Leaderboard) -> None:
     """Draw what is known of a ranking, and its tabs."""
     with st.container():
-        if leaderboard.view.criteria:
+        if leaderboard.criteria:
             st.subheader(leaderboard.summary or "Your ranking", anchor=False)
         else:
             st.subheader("The crowd’s ranking", anchor=False)
             st.markdown(
-                "This is what people prefer on average. Type what *you* like above, or click an example."
+                plain(leaderboard.nothing_left)
+                or "This is what people prefer on average. Type what *you* like above, or click an example."
             )
         _describe(leaderboard)
     views: dict[str, Callable[[Leaderboard], None]] = {"Ranking": _table, "Chart": _chart}
-    if leaderboard.view.criteria and leaderboard.correlations is not None:
+    if leaderboard.criteria and leaderboard.correlations is not None:
         views["You and the crowd"] = _compare
-    if len(leaderboard.view.criteria) > 1:
+    if len(leaderboard.criteria) > 1:
         views["By criterion"] = _by_criterion
     views["How sure"] = _robustness
     # Only the open one is drawn: charts cost the browser more than all the rest.
@@ -148,7 +149,7 @@ def _grades(leaderboard: Leaderboard, found: Alignment | None) -> None:
         "their mean by weight (PrefAlign); the ranking weighs all criteria in each response at once, so the "
         "two may differ."
     )
-    if len(leaderboard.view.criteria) > MOST_GRADED:
+    if len(leaderboard.criteria) > MOST_GRADED:
         st.caption(f"Only your first {MOST_GRADED} criteria are graded.")
     offer_file(st, "Download CSV", found.to_csv(), f"usl-{leaderboard.view.benchmark}-grades.csv")
 
@@ -162,7 +163,7 @@ def _robustness(leaderboard: Leaderboard) -> None:
         return
     titles = leaderboard.titles
     st.markdown(f"**{plain(headline(found.significance, titles))}**")
-    if leaderboard.view.criteria and leaderboard.default is not None:
+    if leaderboard.criteria and leaderboard.default is not None:
         st.markdown(plain(against_the_crowds_favourite(found.significance, leaderboard.default, titles)))
     if len(found.significance.llms) >= _LEAST:
         _two_llms(found.significance, leaderboard)
@@ -209,15 +210,15 @@ def _sensitivity(found: Robustness, leaderboard: Leaderboard) -> None:
     lines = sensitivity_sentences(
         found.without_one,
         leaderboard.titles,
-        criteria_tried=found.criteria_tried and bool(leaderboard.view.criteria),
+        criteria_tried=found.criteria_tried and bool(leaderboard.criteria),
     )
     if not lines:
         return
     st.subheader("What the top hangs on", anchor=False)
     st.markdown("\n".join(f"- {plain(line)}" for line in lines))
-    if found.criteria_tried and len(leaderboard.view.criteria) > MAX_CRITERIA:
+    if found.criteria_tried and len(leaderboard.criteria) > MAX_CRITERIA:
         st.caption(f"Only your first {MAX_CRITERIA} criteria are left out in turn.")
-    if not found.criteria_tried and leaderboard.view.criteria:
+    if not found.criteria_tried and leaderboard.criteria:
         st.caption("This judge reads texts, so no criterion is left out in turn: that would take too long.")
 
 

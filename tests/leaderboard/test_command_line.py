@@ -274,8 +274,26 @@ class TestSlowJudges:
         code, out, err = run_main(main, *self.ARGUMENTS, *arguments)
 
         assert code == 0
-        assert "Do not rely" not in out
-        assert err == "note: Do not rely on “of 1990” in this ranking. It tells no number from another.\n"
+        assert "of 1990" not in out
+        assert err == "note: “of 1990” is left out of this ranking. It tells no number from another.\n"
+        kept = run_main(main, *self.ARGUMENTS, *arguments, "--keep-unjudged")
+        assert kept[2] == "note: Do not rely on “of 1990” in this ranking. It tells no number from another.\n"
+
+    def test_where_nothing_can_be_judged_the_ranking_is_the_default_one(
+        self, url: None, run_main: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        register(monkeypatch, judge := WarningCRM())
+        options = ("rank", "--benchmark", "dailybench", "--crm", "slow", "--topic", "Puzzles & Logic")
+        crowd = run_main(main, *options, "--format", "csv")[1]
+        n_asked = len(judge.asked)
+        _, out, err = run_main(main, *options, "--criterion", "of 1990", "--format", "csv")
+
+        assert out == crowd
+        assert len(judge.asked) == n_asked
+        assert err.endswith(
+            "note: Your criterion is left out, so this is the ranking without criteria: "
+            "what people prefer on average.\n"
+        )
 
 
 class TestCorrelate:

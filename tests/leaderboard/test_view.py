@@ -40,6 +40,7 @@ views = st.builds(
     interests=st.lists(wishes.filter(lambda text: len(text.splitlines()) <= 3), max_size=3).map(
         read_interests
     ),
+    keep_unjudged=st.booleans(),
 )
 
 
@@ -81,6 +82,7 @@ def test_a_full_view_is_written_readably() -> None:
         control=Control.STYLE,
         topic_weights=(TopicWeight("Puzzles & Logic", 2), TopicWeight("Poetry", 0.5)),
         interests=("emails to customers",),
+        keep_unjudged=True,
     )
 
     assert view.to_query() == [
@@ -98,6 +100,7 @@ def test_a_full_view_is_written_readably() -> None:
         ("topic-weight", "Puzzles & Logic=2"),
         ("topic-weight", "Poetry=0.5"),
         ("interest", "emails to customers"),
+        ("keep-unjudged", "1"),
     ]
     assert followed(view.to_link()) == view
 

@@ -276,6 +276,25 @@ def test_too_long_an_interest_is_refused_and_the_last_ranking_stays(page: AppTes
     assert table(page) == before
 
 
+def test_what_cannot_be_judged_is_left_out_until_it_is_switched_on(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    crowd = names(page)
+    assert "keep_unjudged" not in [toggle.key for toggle in page.toggle]
+    page.text_area(key="criteria_text").set_value("Written in Finnish").run()
+    assert not page.exception
+    assert names(page) == crowd
+    assert "“Written in Finnish” is left out of this ranking." in texts(page)
+    assert "Your criterion is left out, so this is the ranking without criteria" in texts(page)
+    page.text_area(key="criteria_text").set_value("Written in Finnish\nPlayful humor").run()
+    assert names(page)[0] == "jester"
+    alone = table(page).split("<thead>")[1]
+    page.toggle(key="keep_unjudged").set_value(True).run()
+    assert parameter(page, "keep-unjudged") == ["1"]
+    assert "Do not rely on “Written in Finnish” in this ranking." in texts(page)
+    assert table(page).split("<thead>")[1] != alone
+
+
 def test_a_narrow_selection_warns(page: AppTest) -> None:
     page.query_params["benchmark"] = "dailybench"
     page.query_params["topic"] = "Poetry"
