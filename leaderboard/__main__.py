@@ -23,7 +23,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, ranking_csv, ranking_json, read_ranking_csv, win_rates_csv
 from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.progress import progress_line
-from leaderboard.sentences import interpret, left_out_sentence, warning_sentence
+from leaderboard.sentences import UNDER_FLOOR, interpret, left_out_sentence, warning_sentence
 from leaderboard.service import Service
 from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.correlation import Correlations, correlate
@@ -70,6 +70,10 @@ def rank(
     keep_unjudged: Annotated[
         bool, typer.Option(help="Rank by criteria, too, that the judge says it cannot judge.")
     ] = False,
+    floor: Annotated[
+        float | None,
+        typer.Option(help="Share of LLMs, by the ranking without criteria, that is listed apart: 0.5."),
+    ] = None,
     format: Annotated[RankFormat, typer.Option(help="table, csv or json.")] = RankFormat.TABLE,
 ) -> None:
     """Rank the LLMs of a benchmark under your criteria.
@@ -86,13 +90,14 @@ def rank(
         read_topic_weights(topic_weight or ()),
         read_interests(interest or ()),
         keep_unjudged,
+        floor,
     )
     if profile is not None:
         view = _view_of_profile(profile, view, context)
     service = Service.open()
     with progress_line(view.crm) as on_progress:
-        # Only the table shows what has changed against ∅, which costs as much as the criteria.
-        service.judge(view, on_progress, compare=format is RankFormat.TABLE)
+        # Only the table and a floor need ∅, which costs as much as the criteria.
+        service.judge(view, on_progress, compare=format is RankFormat.TABLE or view.floor is not None)
     leaderboard = service.leaderboard(view, subscriber=None)
     doubts = *map(left_out_sentence, leaderboard.left_out), *map(warning_sentence, leaderboard.warnings)
     others = leaderboard.nothing_left, leaderboard.weighted, leaderboard.narrow, " ".join(leaderboard.removed)
@@ -178,16 +183,31 @@ def _print_ranking(leaderboard: Leaderboard) -> None:
         )
     console = Console(width=None, soft_wrap=True)
     console.print(table)
+    _print_under_floor(leaderboard, console)
     info = leaderboard.benchmark.info
     console.print(
         f"\n{info.title}, version {info.version or '–'}: {leaderboard.n_queries} queries, "
-        f"{len(ranking.llms)} LLMs against {leaderboard.benchmark.baseline}, "
+        f"{len(leaderboard.llms)} LLMs against {leaderboard.benchmark.baseline}, "
         f"judged by {leaderboard.view.crm}.",
         highlight=False,
         markup=False,
     )
     if leaderboard.criteria and leaderboard.summary:
         console.print(leaderboard.summary, highlight=False)
+
+
+def _print_under_floor(leaderboard: Leaderboard, console: Console) -> None:
+    ranking = leaderboard.ranking.without_floor
+    if ranking is None:
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("would be", "LLM", "win rate"):
+        table.add_column(heading, justify="left" if heading == "LLM" else "right")
+    for llm in leaderboard.ranking.under_floor:
+        row = ranking.llms.index(llm)
+        table.add_row(str(ranking.rank[row]), Text(leaderboard.titles[llm]), f"{ranking.win_rate[row]:.1%}")
+    console.print(f"\n{UNDER_FLOOR}:", highlight=False)
+    console.print(table)
 
 
 def _print_correlations(correlations: Correlations) -> None:

@@ -18,6 +18,7 @@ from leaderboard.selection import topic_weights_with
 from leaderboard.sentences import interpret
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.ranking import Estimate, Ranking, estimate, rank_changes, rank_llms
+from leaderboard.statistics.requirements import under_floor
 from leaderboard.statistics.win_rate import CLOSE, Mask, interest_weights
 from leaderboard.view import View
 
@@ -121,8 +122,18 @@ class Request:
         """How a score matrix becomes win rates; rankings of one matrix differ by this alone."""
         return self.view.soft, self.view.control, self.view.topic_weights, self.view.interests
 
-    def rank(self, prob: NDArray[np.float32], counted: Mask) -> Ranking:
-        """Rank on the counted queries ``[Q]`` of a score matrix ``[L, Q]``; a LeaderboardError if none is."""
+    def under_floor(self, default: Ranking | None) -> Mask | None:
+        """Return which LLMs ``[L]`` are under the view's floor; None without one or while ∅ is not judged."""
+        if self.view.floor is None or not self.criteria or default is None:
+            return None
+        return under_floor(default, self.benchmark.llms, self.view.floor)
+
+    def rank(self, prob: NDArray[np.float32], counted: Mask, under_floor: Mask | None = None) -> Ranking:
+        """Rank on the counted queries ``[Q]`` of a score matrix ``[L, Q]``; a LeaderboardError if none is.
+
+        Args:
+            under_floor: The LLMs ``[L]`` that are left out.
+        """
         return rank_llms(
             self.benchmark.llms,
             prob,
@@ -133,6 +144,7 @@ class Request:
             weights=self.weighting.weights,
             soft=self.view.soft,
             terms=self.terms,
+            under_floor=under_floor,
         )
 
     def estimate(self, prob: NDArray[np.float32], counted: Mask) -> Estimate:

@@ -17,6 +17,7 @@ from leaderboard.sentences import (
     control_effect_sentences,
     control_in_brief,
     control_preference_sentence,
+    floor_in_brief,
     left_out_in_brief,
     nothing_left_sentence,
     too_narrow,
@@ -58,7 +59,7 @@ class Leaderboard:
 
     Attributes:
         criteria: What the ranking is made by: the view's criteria without those that are left out.
-        ranking: The LLMs under these criteria; all of them unranked while nothing is judged.
+        ranking: The LLMs above the floor under these criteria; all of them unranked while nothing is judged.
         default: The same queries under ∅, the same judge without criteria; None until it is judged.
         changes: Places climbed since ∅, in the order of ``ranking.llms``; NaN while that is unknown.
         correlations: Of the ranking (predicted) with ∅ (reference); None while that is unknown.
@@ -100,11 +101,25 @@ class Leaderboard:
             found.append("Too narrow to rank")
         if removed := control_in_brief(self.view.control):
             found.append(removed)
+        if self.floor_waits:
+            found.append("The floor comes with the comparison with the crowd")
+        elif self.view.floor is not None and self.criteria:
+            found.append(floor_in_brief(self.view.floor, len(self.ranking.under_floor)))
         if left_out := left_out_in_brief(self.left_out):
             found.append(left_out)
         if warnings := warnings_in_brief(self.warnings):
             found.append(warnings)
         return (*found, *self.notes)
+
+    @property
+    def floor_waits(self) -> bool:
+        """Whether the view has a floor that is not known yet, as ∅ is not judged."""
+        return self.view.floor is not None and bool(self.criteria) and self.default is None
+
+    @property
+    def llms(self) -> tuple[str, ...]:
+        """All LLMs: those that are ranked, then those under the floor, each best first."""
+        return (*self.ranking.llms, *self.ranking.under_floor)
 
     @property
     def nothing_left(self) -> str:

@@ -79,20 +79,22 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
     if not scored.counted.any() or np.isnan(scored.prob[:, scored.counted]).all():
         return None
     instant = scored.request.is_instant
-    top = _top(scored, scored.counted)
+    top = _top(scored, scored.counted, scored.under_floor)
     changes = [*_without_a_category(scored, top)]
     if instant:
         ranked = replace(view, criteria=scored.request.criteria)
-        changes = [*_without_a_criterion(service, ranked, scored.counted, top), *changes]
+        changes = [*_without_a_criterion(service, ranked, scored, top), *changes]
     found = scored.request.estimate(scored.prob, scored.counted)
-    return Robustness(pairwise_significance(found, scored.request.benchmark.llms), tuple(changes), instant)
+    significance = pairwise_significance(found, scored.request.benchmark.llms, scored.under_floor)
+    return Robustness(significance, tuple(changes), instant)
 
 
 def _without_a_criterion(
-    service: Service, view: View, counted: Mask, top: tuple[str, ...]
+    service: Service, view: View, scored: Scored, top: tuple[str, ...]
 ) -> Iterator[WithoutOne]:
     for criterion, rest in islice(views_without_one_criterion(view), MAX_CRITERIA):
-        yield WithoutOne(str(criterion), True, top, _top(service.scored(rest), counted))
+        after = _top(service.scored(rest), scored.counted, scored.under_floor)
+        yield WithoutOne(str(criterion), True, top, after)
 
 
 def _without_a_category(scored: Scored, top: tuple[str, ...]) -> Iterator[WithoutOne]:
@@ -101,11 +103,15 @@ def _without_a_category(scored: Scored, top: tuple[str, ...]) -> Iterator[Withou
     present = np.unique(benchmark.category_index[scored.counted])
     for category in present if len(present) > 1 else ():
         rest = scored.counted & (benchmark.category_index != category)
-        yield WithoutOne(benchmark.category_names[category], False, top, _top(scored, rest))
+        yield WithoutOne(
+            benchmark.category_names[category], False, top, _top(scored, rest, scored.under_floor)
+        )
 
 
-def _top(scored: Scored, counted: Mask) -> tuple[str, ...]:
+def _top(scored: Scored, counted: Mask, under_floor: Mask | None) -> tuple[str, ...]:
+    """Return the first of the ranking on the counted queries; who is under the floor stays so."""
     llms = scored.request.benchmark.llms
     found = scored.request.estimate(scored.prob, counted)
-    best = [row for row in found.best_first(llms)[:TOP] if not np.isnan(found.win_rate[row])]
-    return tuple(llms[row] for row in best)
+    left_out = np.isnan(found.win_rate) if under_floor is None else np.isnan(found.win_rate) | under_floor
+    best = [row for row in found.best_first(llms) if not left_out[row]]
+    return tuple(llms[row] for row in best[:TOP])

@@ -247,6 +247,21 @@ def warnings_in_brief(warnings: Iterable[CriterionWarning]) -> str:
     return f"Doubtful: {'; '.join(about)}" if about else ""
 
 
+UNDER_FLOOR = "Under the floor: suited, but generally not preferred"
+"""Above the LLMs that the floor leaves out of a ranking."""
+
+
+def floor_in_words(floor: float) -> str:
+    """Return who is above a floor: ``the better half``, ``the best 70 %``."""
+    return "the better half" if floor == 1 / 2 else f"the best {100 * (1 - floor):.3g} %"
+
+
+def floor_in_brief(floor: float, n_under: int) -> str:
+    """Return a line for a table's head on a floor with ``n_under`` LLMs below it."""
+    under = f"{n_under or 'none'} {'is' if n_under == 1 else 'are'} under the floor"
+    return f"Only {floor_in_words(floor)} of the ranking without criteria: {under}"
+
+
 def listed(names: Sequence[str], last: str = "and") -> str:
     """Return ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -47,11 +47,13 @@ class Scored:
     Attributes:
         prob: Probabilities ``[L, Q]`` that each LLM beats the baseline, NaN where unknown.
         counted: The queries ``[Q]`` on which LLMs are compared.
+        under_floor: The LLMs ``[L]`` that are left out of the ranking; None if none is.
     """
 
     request: Request
     prob: NDArray[np.float32]
     counted: Mask
+    under_floor: Mask | None
 
 
 class Service:
@@ -126,7 +128,8 @@ class Service:
         if not request.criteria:
             return request.leaderboard(default, default)
         matrix = self.score_matrix(request.benchmark, request.crm, request.criteria)
-        return request.leaderboard(request.rank(matrix, request.selected), default)
+        ranking = request.rank(matrix, request.selected, request.under_floor(default))
+        return request.leaderboard(ranking, default)
 
     def scored(self, view: View) -> Scored:
         """Return the score matrix that a ranking rests on, as far as it is; raises as ``leaderboard``."""
@@ -134,7 +137,7 @@ class Service:
         if not request.is_instant:
             return Scored(request, *self._live.judged(request))
         matrix = self.score_matrix(request.benchmark, request.crm, request.criteria)
-        return Scored(request, matrix, request.selected)
+        return Scored(request, matrix, request.selected, request.under_floor(self._default(request)))
 
     def stop(self, view: View, subscriber: str) -> None:
         """The subscriber wants no more of a slow judge's work on the view; what is judged is kept."""

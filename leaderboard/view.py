@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, normalise
@@ -32,6 +32,11 @@ class View:
         topic_weights: How much the queries of some categories or topics count; each name once.
         interests: What the person uses LLMs for, as ``read_interests`` cleans it: queries count by closeness.
         keep_unjudged: Rank by criteria, too, that the judge says it cannot judge; else they are left out.
+        floor: The share of LLMs, by the default ranking, that is shown apart from the ranking, at least 0 and
+            less than 1; without criteria, and with None, every LLM is ranked.
+
+    Raises:
+        LeaderboardError: The floor is out of range.
     """
 
     benchmark: str = DEFAULT_BENCHMARK
@@ -43,6 +48,18 @@ class View:
     topic_weights: tuple[TopicWeight, ...] = ()
     interests: tuple[str, ...] = ()
     keep_unjudged: bool = False
+    floor: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.floor is not None and not 0 <= self.floor < 1:
+            raise LeaderboardError(
+                f"The floor must be a number from 0 to less than 1, as in 0.5, not {self.floor:g}."
+            )
+
+    @property
+    def crowd(self) -> View:
+        """The view without criteria, and without what only counts where there are some."""
+        return replace(self, criteria=CriteriaSet(), keep_unjudged=False, floor=None)
 
     def to_query(self) -> list[tuple[str, str]]:
         """Parameters of the link, defaults left out; ``from_query`` reads them back."""
@@ -59,6 +76,8 @@ class View:
         parameters += [("interest", interest) for interest in self.interests]
         if self.keep_unjudged:
             parameters.append(("keep-unjudged", "1"))
+        if self.floor is not None:
+            parameters.append(("floor", repr(self.floor)))
         return parameters
 
     def to_link(self, base: str = "", **extra: str) -> str:
@@ -71,8 +90,8 @@ class View:
 
         Raises:
             CriterionError: A criterion that no judge can take.
-            LeaderboardError: A control that does not exist; A weight that is none; interests that are too
-                long or too many.
+            LeaderboardError: A control that does not exist; a weight or a floor that is none; interests that
+                are too long or too many.
         """
         criteria = (_read(text) for text in parameters.get("criterion", ()) if text.strip())
         return cls(
@@ -85,12 +104,20 @@ class View:
             topic_weights=read_topic_weights(parameters.get("topic-weight", ())),
             interests=read_interests(parameters.get("interest", ())),
             keep_unjudged=_last(parameters, "keep-unjudged", "") == "1",
+            floor=_floor(_last(parameters, "floor", "")),
         )
 
 
 def _last(parameters: Mapping[str, Sequence[str]], name: str, default: str) -> str:
     values = parameters.get(name)
     return values[-1] if values else default
+
+
+def _floor(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise LeaderboardError(f"The floor {text!r} is no number: write one such as 0.5.") from None
 
 
 def _written(criterion: Criterion) -> str:

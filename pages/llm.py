@@ -69,7 +69,7 @@ def _choose_llm(leaderboard: Leaderboard) -> str:
         icon=":material/arrow_back:",
         query_params=as_parameters(leaderboard.view),
     )
-    llms = leaderboard.ranking.llms
+    llms = leaderboard.llms
     asked = st.query_params.get("llm")
     if asked is not None and asked not in llms:
         st.error(f"{asked!r} is not ranked in {leaderboard.benchmark.info.title}; the first LLM is shown.")
@@ -92,13 +92,17 @@ def _forget_query() -> None:
 
 
 def _headline(leaderboard: Leaderboard, llm: str) -> None:
-    ranking = leaderboard.ranking
+    under_floor = llm in leaderboard.ranking.under_floor
+    ranking = (leaderboard.ranking.without_floor if under_floor else None) or leaderboard.ranking
     row = ranking.llms.index(llm)
     st.title(plain(leaderboard.titles[llm]), anchor=False)
     criteria = str(leaderboard.criteria) if leaderboard.criteria else "average preference"
     first, second, third = st.columns(3)
     if ranking.rank[row] == UNRANKED:
         first.metric("Rank", "–")
+    elif under_floor:
+        first.metric("Rank", "–")
+        first.caption(f"Under the floor: would be {ranking.rank[row]} of {len(ranking.llms)}")
     else:
         first.metric("Rank", f"{ranking.rank[row]} of {len(ranking.llms)}")
         first.caption(f"95 %: {ranking.rank_low[row]} to {ranking.rank_high[row]}")

@@ -76,6 +76,27 @@ def ranking_table(
     )
 
 
+def under_floor_table(leaderboard: Leaderboard, link_of: Callable[[str], str], accent: str) -> str:
+    """Return the LLMs under the floor with the places they would have, best first; empty without any."""
+    everyone = leaderboard.ranking.without_floor
+    if everyone is None:
+        return ""
+    rows = [
+        {
+            "llm": llm,
+            "title": leaderboard.titles[llm],
+            "link": link_of(llm),
+            "rank": everyone.rank[row],
+            "win_rate": float(everyone.win_rate[row]),
+            "low": float(everyone.ci_low[row]),
+            "high": float(everyone.ci_high[row]),
+        }
+        for llm in leaderboard.ranking.under_floor
+        for row in [everyone.llms.index(llm)]
+    ]
+    return render("under_floor", rows=rows, accent=accent)
+
+
 def groups_table(leaderboard: Leaderboard, certainty: PairwiseSignificance) -> str:
     """Return the LLMs in groups that cannot be told apart, best first, with a line between groups."""
     ranking = leaderboard.ranking

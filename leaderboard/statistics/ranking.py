@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -169,6 +169,7 @@ class Ranking:
         category_names: C names, the columns of ``category_win_rate``.
         category_win_rate: [L, C], win rates within a category; NaN where none of it is selected or answered.
         removed: What was controlled for, and what the ranking would be without; None without a control.
+        without_floor: All LLMs with the places they would have; None where none of them is under a floor.
     """
 
     llms: tuple[str, ...]
@@ -183,6 +184,13 @@ class Ranking:
     category_names: tuple[str, ...]
     category_win_rate: NDArray[np.float64]
     removed: ControlEffect | None = None
+    without_floor: Ranking | None = None
+
+    @property
+    def under_floor(self) -> tuple[str, ...]:
+        """The LLMs under the floor, best first; this ranking is of the others."""
+        everyone = () if self.without_floor is None else self.without_floor.llms
+        return tuple(llm for llm in everyone if llm not in self.llms)
 
     @property
     def n_effective(self) -> NDArray[np.float64]:
@@ -208,6 +216,7 @@ def rank_llms(
     weights: NDArray[np.floating] | None = None,
     soft: bool = False,
     terms: NDArray[np.floating] | None = None,
+    under_floor: NDArray[np.bool_] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Ranking:
@@ -223,6 +232,7 @@ def rank_llms(
         weights: [Q], how much each query counts, on any scale; a weight of 0 deselects the query.
         soft: rank by mean probability instead of the share of queries won.
         terms: [L, Q, P], what is controlled for, if anything is (``leaderboard.statistics.style_control``).
+        under_floor: [L], which LLMs are left out of the ranking; none by default.
 
     Raises:
         LeaderboardError: if a name occurs twice; if arrays do not match or a category index has no name; if
@@ -233,32 +243,57 @@ def rank_llms(
     _check_names(llms)
     _check_shapes(prob, len(llms), queries, categories=categories, selected=chosen)
     found = estimate(prob, strata, used=chosen, weights=weights, soft=soft, terms=terms)
-    win_rate, n_queries = found.win_rate, found.n_queries
-    rank = _competition_ranks(win_rate)
-
-    samples = found.samples(resamples=resamples, seed=seed)
-    ci_low, ci_high = win_rate_interval(samples, win_rate, n_queries)
-    rank_low, rank_high = rank_interval(samples)
-    one_query = n_queries == 1
-    rank_low = np.where(one_query, 1, np.minimum(rank_low, rank))
-    rank_high = np.where(one_query, np.sum(rank != UNRANKED), np.maximum(rank_high, rank))
-
     counted = chosen if weights is None else chosen & (np.asarray(weights) > 0)
-    order = found.best_first(llms)
-    return Ranking(
-        llms=tuple(llms[index] for index in order),
-        rank=rank[order],
-        win_rate=win_rate[order],
-        ci_low=ci_low[order],
-        ci_high=ci_high[order],
-        rank_low=rank_low[order],
-        rank_high=rank_high[order],
-        n_queries=n_queries[order],
-        columns={key: values[order] for key, values in found.columns.items()},
-        category_names=tuple(category_names),
-        category_win_rate=_by_category(found, categories[counted], len(category_names))[order],
-        removed=_removed(found, order),
+    places = _Places(
+        llms,
+        found,
+        found.samples(resamples=resamples, seed=seed),
+        tuple(category_names),
+        _by_category(found, categories[counted], len(category_names)),
     )
+    everyone = places.among(np.ones(len(llms), dtype=np.bool_))
+    if under_floor is None or not under_floor.any():
+        return everyone
+    return replace(places.among(~under_floor), without_floor=everyone)
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """What rankings of some of L LLMs are made from, each as in ``Ranking``.
+
+    Attributes:
+        samples: [B, L], win rates in each resample.
+    """
+
+    llms: Sequence[str]
+    found: Estimate
+    samples: NDArray[np.float32]
+    category_names: tuple[str, ...]
+    category_win_rate: NDArray[np.float64]
+
+    def among(self, chosen: NDArray[np.bool_]) -> Ranking:
+        """Return the ranking of the chosen LLMs [L], with places among them."""
+        found = self.found
+        rows = np.array([row for row in found.best_first(self.llms) if chosen[row]], dtype=np.intp)
+        win_rate, n_queries, samples = found.win_rate[rows], found.n_queries[rows], self.samples[:, rows]
+        rank = _competition_ranks(win_rate)
+        ci_low, ci_high = win_rate_interval(samples, win_rate, n_queries)
+        rank_low, rank_high = rank_interval(samples)
+        one_query = n_queries == 1
+        return Ranking(
+            llms=tuple(self.llms[row] for row in rows),
+            rank=rank,
+            win_rate=win_rate,
+            ci_low=ci_low,
+            ci_high=ci_high,
+            rank_low=np.where(one_query, 1, np.minimum(rank_low, rank)),
+            rank_high=np.where(one_query, np.sum(rank != UNRANKED), np.maximum(rank_high, rank)),
+            n_queries=n_queries,
+            columns={key: values[rows] for key, values in found.columns.items()},
+            category_names=self.category_names,
+            category_win_rate=self.category_win_rate[rows],
+            removed=_removed(found, rows),
+        )
 
 
 def rank_changes(ranking: Ranking, reference: Ranking) -> NDArray[np.float64]:
@@ -313,8 +348,8 @@ def _by_category(found: Estimate, categories: NDArray[np.integer], count: int) -
     return columns
 
 
-def _removed(found: Estimate, order: NDArray[np.int64]) -> ControlEffect | None:
+def _removed(found: Estimate, rows: NDArray[np.intp]) -> ControlEffect | None:
     if found.fit is None:
         return None
     plain = found.plain_win_rate
-    return ControlEffect(found.fit.effects, plain[order], _competition_ranks(plain)[order])
+    return ControlEffect(found.fit.effects, plain[rows], _competition_ranks(plain[rows]))

@@ -17,7 +17,16 @@ from leaderboard.scoring_jobs.progress import State
 from leaderboard.statistics.correlation import Correlations, highest_rbo
 from leaderboard.view import View
 from pages._ui.live_ranking import PATIENCE, show_progress, subscriber, while_judging
-from pages._ui.session import change_view, draw_chart, errors_shown, palette, plain, service, show, write_link
+from pages._ui.session import (
+    change_criteria,
+    draw_chart,
+    errors_shown,
+    palette,
+    plain,
+    service,
+    show,
+    write_link,
+)
 
 _LISTED = 6
 _FIGURE_WIDTH = 165
@@ -94,7 +103,7 @@ def _edit_criteria(criteria: CriteriaSet) -> None:
 
 def _read_criteria() -> None:
     try:
-        change_view(criteria=CriteriaSet.from_lines(st.session_state.agreement_criteria))
+        change_criteria(CriteriaSet.from_lines(st.session_state.agreement_criteria))
         st.session_state.agreement_error = None
     except CriterionError as error:
         st.session_state.agreement_error = str(error)

@@ -14,7 +14,7 @@ from crm.protocol import CriterionWarning
 from leaderboard.request import check_criteria
 from leaderboard.sentences import left_out_in_brief, left_out_sentence, warning_sentence, warnings_in_brief
 from leaderboard.view import View
-from pages._ui.session import SHOWN_ERRORS, change_view, plain, show
+from pages._ui.session import SHOWN_ERRORS, change_criteria, change_view, plain, show
 
 _EXAMPLES_SHOWN = 7
 """Popular sets that have a button; all of them are in the list beside."""
@@ -149,7 +149,7 @@ def _change(index: int, weight_key: str, avoid_key: str) -> None:
 
 def _set(criteria: CriteriaSet) -> None:
     st.session_state.pop("criteria_error", None)
-    change_view(criteria=criteria)
+    change_criteria(criteria)
 
 
 _SHOWN = 3

@@ -20,9 +20,10 @@ from leaderboard.render.robustness_sentences import (
     headline,
     sensitivity_sentences,
 )
-from leaderboard.render.tables import grades_table, groups_table, ranking_table
+from leaderboard.render.tables import grades_table, groups_table, ranking_table, under_floor_table
 from leaderboard.result import Leaderboard
 from leaderboard.robustness import MAX_CRITERIA, Robustness, assess_robustness
+from leaderboard.sentences import UNDER_FLOOR
 from leaderboard.statistics.significance import PairwiseSignificance
 from pages._ui.agreement import correlation_figures
 from pages._ui.live_ranking import is_active
@@ -70,10 +71,11 @@ def _describe(leaderboard: Leaderboard) -> None:
     """Draw the paper's line: version, number of examples and of models; and who judged."""
     info = leaderboard.benchmark.info
     judged = f"{leaderboard.n_judged} of " if leaderboard.n_judged < leaderboard.n_queries else ""
+    above = f"{len(leaderboard.ranking.llms)} of " if leaderboard.ranking.under_floor else ""
     parts = [
         f"{info.title}, version {info.version or '–'}",
         f"{judged}{leaderboard.n_queries} queries",
-        f"{len(leaderboard.ranking.llms)} LLMs against {leaderboard.baseline_title}",
+        f"{above}{len(leaderboard.llms)} LLMs against {leaderboard.baseline_title}",
         f"judged by {leaderboard.view.crm} CRM {leaderboard.crm_version}",
     ]
     st.caption(plain(" · ".join(parts)))
@@ -116,6 +118,9 @@ def _table(leaderboard: Leaderboard) -> None:
     st.html(ranking_table(leaderboard, columns if wide else (), _link_to_llm(leaderboard), palette().accent))
     _look_inside(leaderboard)
     st.caption("Score: percentage of queries on which the LLM beats the baseline, with its 95 % interval.")
+    if below := under_floor_table(leaderboard, _link_to_llm(leaderboard), palette().accent):
+        st.subheader(UNDER_FLOOR, anchor=False)
+        st.html(below)
 
 
 def _chart(leaderboard: Leaderboard) -> None:
@@ -239,7 +244,7 @@ def _look_inside(leaderboard: Leaderboard) -> None:
         return
     chosen = st.selectbox(
         "Look inside an LLM",
-        leaderboard.ranking.llms,
+        leaderboard.llms,
         index=None,
         key="look_inside",
         format_func=lambda llm: leaderboard.titles[llm],

@@ -191,6 +191,20 @@ class TestRank:
         assert [row["llm"] for row in json.loads(out)] == list(shown.ranking.llms)
         assert json.loads(out)[0]["n_effective"] == round(shown.n_effective, 1) < 200
 
+    def test_who_is_under_the_floor_follows_apart(self, run_main: Run) -> None:
+        options = ("rank", "--criterion", "Short answers", "--floor", "0.5")
+        code, out, _ = run_main(main, *options)
+        above, below = out.split("\n\nUnder the floor: suited, but generally not preferred:\n")
+
+        assert code == 0
+        assert len(above.splitlines()) == 1 + 24
+        assert below.splitlines()[0].split() == ["would", "be", "LLM", "win", "rate"]
+        assert len(below.split("\n\n")[0].splitlines()) == 1 + 23
+        assert "47 LLMs against" in below
+        rows = rows_of(run_main(main, *options, "--format", "csv")[1])
+        assert [row["under_floor"] for row in rows] == ["no"] * 24 + ["yes"] * 23
+        refused(run_main(main, *options[:-1], "1.5"), "The floor must be a number from 0 to less than 1")
+
     def test_a_selection_too_narrow_to_rank_is_noted(self, run_main: Run) -> None:
         code, _, err = run_main(main, "rank", "--benchmark", "dailybench", "--topic", "Poetry")
 

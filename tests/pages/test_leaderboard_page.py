@@ -295,6 +295,52 @@ def test_what_cannot_be_judged_is_left_out_until_it_is_switched_on(page: AppTest
     assert table(page).split("<thead>")[1] != alone
 
 
+def under_floor(page: AppTest) -> int:
+    """How many LLMs are shown apart, under the floor."""
+    shown = [element.body for element in page.get("html") if 'data-testid="under-floor"' in element.body]
+    return sum(body.count("data-llm=") for body in shown)
+
+
+def test_the_first_criteria_come_with_a_floor_and_the_papers_ranking_is_a_click_away(page: AppTest) -> None:
+    page.run()
+    assert "floor" not in page.query_params
+    page.text_area(key="criteria_text").set_value("Short answers").run()
+    assert not page.exception
+    assert (len(names(page)), under_floor(page)) == (24, 23)
+    assert parameter(page, "floor") == ["0.5"]
+    assert "24 of 47 LLMs against" in texts(page)
+    page.segmented_control(key="floor").set_value("Criteria alone").run()
+    assert (len(names(page)), under_floor(page)) == (47, 0)
+    assert "floor" not in page.query_params
+    page.text_area(key="criteria_text").set_value("Short answers\nWarm").run()
+    assert len(names(page)) == 47
+    page.segmented_control(key="floor").set_value("Good and suited").run()
+    assert (len(names(page)), under_floor(page)) == (24, 23)
+    next(button for button in page.button if button.label == "Clear").click().run()
+    assert (len(names(page)), under_floor(page)) == (47, 0)
+    assert "floor" not in page.query_params
+
+
+def test_a_link_without_a_floor_shows_all_and_one_with_another_keeps_it(page: AppTest) -> None:
+    page.query_params["criterion"] = "Short answers"
+    page.run()
+    assert (len(names(page)), page.segmented_control(key="floor").value) == (47, "Criteria alone")
+    page.query_params["floor"] = "0.9"
+    page.run()
+    assert (len(names(page)), page.segmented_control(key="floor").value) == (5, "Good and suited")
+    assert "Only LLMs in the best 10 % of what people prefer in general" in texts(page)
+
+
+def test_of_few_llms_none_is_under_a_floor_unless_a_link_asks_for_it(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    page.text_area(key="criteria_text").set_value("Short answers").run()
+    assert len(names(page)) == 7
+    assert "floor" not in page.query_params
+    page.selectbox(key="benchmark").set_value("alpaca-eval").run()
+    assert len(names(page)) == 24
+
+
 def test_a_narrow_selection_warns(page: AppTest) -> None:
     page.query_params["benchmark"] = "dailybench"
     page.query_params["topic"] = "Poetry"
