@@ -109,6 +109,8 @@ def in_words(view: View, benchmark_title: str) -> str:
         parts.append(f"{CONTROL_NAMES[view.control].lower()} removed")
     if view.floor is not None:
         parts.append(f"only {floor_in_words(view.floor)} without criteria")
+    if view.must_have:
+        parts.append("Essential criteria are a must")
     if view.keep_unjudged:
         parts.append("with what the judge cannot judge")
     return " · ".join(parts)

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from db.records import StoredScores, WinRateRecord
 from leaderboard.compare import SideBySide
 from leaderboard.errors import LeaderboardError
@@ -36,11 +36,18 @@ DECIMALS = 4
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def ranking_csv(ranking: Ranking, categories: Sequence[str] = (), *, note: str = "") -> str:
+def ranking_csv(
+    ranking: Ranking,
+    categories: Sequence[str] = (),
+    *,
+    misses: Mapping[str, Sequence[Criterion]] | None = None,
+    note: str = "",
+) -> str:
     """Return the ranking as CSV: ``COLUMNS``, then one column of win rates for each of ``categories``.
 
     LLMs under a floor follow without a rank, and ``FLOOR_COLUMNS`` say so: yes or no, and the rank among all.
-    A note, if there is any, stands in every row of a last column ``note``, so that no row is read without it.
+    Where criteria are a must, a column ``misses`` names those that an LLM misses. A note, if there is any,
+    stands in every row of a last column ``note``, so that no row is read without it.
     Names that a spreadsheet would run as a formula get an apostrophe in front; ``read_ranking_csv`` drops it.
 
     Raises:
@@ -48,7 +55,8 @@ def ranking_csv(ranking: Ranking, categories: Sequence[str] = (), *, note: str =
     """
     columns = [_column(ranking, name) for name in categories]
     notes = [text_cell(note)] if note else []
-    heading = [*(FLOOR_COLUMNS if ranking.without_floor else ()), *(["note"] if note else [])]
+    heading = [*(FLOOR_COLUMNS if ranking.without_floor else ()), *(["misses"] if misses is not None else [])]
+    heading += ["note"] if note else []
     lines = [csv_line([*COLUMNS, *(text_cell(name) for name in categories), *heading])]
     for source, row in _all_rows(ranking):
         cells = [
@@ -60,6 +68,7 @@ def ranking_csv(ranking: Ranking, categories: Sequence[str] = (), *, note: str =
             str(source.n_queries[row]),
             *(number_cell(source.category_win_rate[row, column]) for column in columns),
             *_floor_cells(ranking, source.llms[row]),
+            *([] if misses is None else [text_cell("; ".join(map(str, misses.get(source.llms[row], ()))))]),
             *notes,
         ]
         lines.append(csv_line(cells))
@@ -83,12 +92,18 @@ def _floor_cells(ranking: Ranking, llm: str) -> list[str]:
     return [under_floor, _rank_cell(ranking.without_floor.ranks.get(llm, UNRANKED))]
 
 
-def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
+def ranking_json(
+    ranking: Ranking,
+    categories: Sequence[str] = (),
+    *,
+    misses: Mapping[str, Sequence[Criterion]] | None = None,
+) -> str:
     """Return the ranking as a JSON list of objects, best first.
 
     Each has the keys of ``COLUMNS`` and ``STATISTIC_COLUMNS``, ``rank_low`` and ``rank_high``, and under
     ``categories`` the win rate within each of ``categories``; where something is controlled for, also
-    ``plain_win_rate``, that without. LLMs under a floor follow without ranks, and all have ``FLOOR_COLUMNS``.
+    ``plain_win_rate``, that without. LLMs under a floor follow without ranks, and all have ``FLOOR_COLUMNS``;
+    where criteria are a must, ``misses`` lists those that an LLM misses.
 
     Raises:
         LeaderboardError: if the ranking has no such category.
@@ -102,6 +117,8 @@ def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
             item |= dict.fromkeys(("rank", "rank_low", "rank_high")) if under_floor else {}
             place = everyone.ranks.get(source.llms[row])
             item |= dict(zip(FLOOR_COLUMNS, (under_floor, place), strict=True))
+        if misses is not None:
+            item["misses"] = [str(criterion) for criterion in misses.get(source.llms[row], ())]
         rows.append(item)
     return json.dumps(rows, ensure_ascii=False, indent=2)
 

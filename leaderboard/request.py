@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion, Weight
 from crm.embedded.encoder import sentence_encoder
 from crm.protocol import CRM, ChecksCriteria, CriterionWarning
 from leaderboard.benchmark import LoadedBenchmark
@@ -80,6 +81,15 @@ def check_criteria(crm: CRM, view: View) -> CheckedCriteria:
     return CheckedCriteria(ranked, left_out, criterion_warnings(crm, ranked))
 
 
+MAX_MUSTS = 20
+"""So many criteria can be a must; each costs a score matrix."""
+
+
+def essential(criteria: CriteriaSet) -> tuple[Criterion, ...]:
+    """Return the criteria that can be made a must."""
+    return tuple(criterion for criterion in criteria if criterion.weight is Weight.ESSENTIAL)
+
+
 _WARNINGS: SharedCache[tuple[CriterionWarning, ...]] = SharedCache(256)
 """Asked for several times as a page is drawn."""
 
@@ -122,17 +132,29 @@ class Request:
         """How a score matrix becomes win rates; rankings of one matrix differ by this alone."""
         return self.view.soft, self.view.control, self.view.topic_weights, self.view.interests
 
+    @property
+    def musts(self) -> tuple[Criterion, ...]:
+        """The K criteria that are a must: Essential ones, if asked for, of a judge that needs no time."""
+        return essential(self.criteria)[:MAX_MUSTS] if self.view.must_have and self.is_instant else ()
+
     def under_floor(self, default: Ranking | None) -> Mask | None:
         """Return which LLMs ``[L]`` are under the view's floor; None without one or while ∅ is not judged."""
         if self.view.floor is None or not self.criteria or default is None:
             return None
         return under_floor(default, self.benchmark.llms, self.view.floor)
 
-    def rank(self, prob: NDArray[np.float32], counted: Mask, under_floor: Mask | None = None) -> Ranking:
+    def rank(
+        self,
+        prob: NDArray[np.float32],
+        counted: Mask,
+        under_floor: Mask | None = None,
+        missed: NDArray[np.int64] | None = None,
+    ) -> Ranking:
         """Rank on the counted queries ``[Q]`` of a score matrix ``[L, Q]``; a LeaderboardError if none is.
 
         Args:
             under_floor: The LLMs ``[L]`` that are left out.
+            missed: How many musts each LLM misses ``[L]``.
         """
         return rank_llms(
             self.benchmark.llms,
@@ -145,6 +167,7 @@ class Request:
             soft=self.view.soft,
             terms=self.terms,
             under_floor=under_floor,
+            missed=missed,
         )
 
     def estimate(self, prob: NDArray[np.float32], counted: Mask) -> Estimate:
@@ -161,8 +184,14 @@ class Request:
         *,
         n_judged: int | None = None,
         judging: Judging | None = None,
+        misses: Mask | None = None,
     ) -> Leaderboard:
-        """Return what is shown of a ranking and of that under ∅, resting on ``n_judged`` or all queries."""
+        """Return what is shown of a ranking and of that under ∅, resting on ``n_judged`` or all queries.
+
+        Args:
+            misses: Which LLM misses which must ``[L, K]``.
+        """
+        missed = () if misses is None else zip(self.benchmark.llms, misses, strict=True)
         n_queries = int(self.selected.sum())
         rests_on = n_queries if n_judged is None else n_judged
         correlations = None if default is None else correlate(ranking.ranks, default.ranks)
@@ -183,6 +212,8 @@ class Request:
             warnings=self.checked.warnings,
             left_out=self.checked.left_out,
             distant=self.weighting.distant,
+            musts=self.musts,
+            misses={llm: tuple(compress(self.musts, row)) for llm, row in missed if row.any()},
         )
 
 

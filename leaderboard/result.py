@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from crm.protocol import CriterionWarning
 from db.records import BenchmarkRecord
 from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.selection import queries_with
 from leaderboard.sentences import (
+    NO_MUSTS,
     control_effect_sentences,
     control_in_brief,
     control_preference_sentence,
     floor_in_brief,
     left_out_in_brief,
+    musts_in_brief,
     nothing_left_sentence,
     too_narrow,
     warnings_in_brief,
@@ -69,6 +72,8 @@ class Leaderboard:
         warnings: What the judge says against trusting its ranking under these criteria.
         left_out: Why criteria of the view are left out, as the judge cannot judge them.
         notes: What else a person should know about it, one sentence each.
+        musts: The criteria that are a must: who misses more of them comes after those who miss fewer.
+        misses: What an LLM misses of them, by its name; LLMs that meet all are not in it.
         distant: The person's interests that no query fits.
     """
 
@@ -87,6 +92,8 @@ class Leaderboard:
     warnings: tuple[CriterionWarning, ...] = ()
     left_out: tuple[CriterionWarning, ...] = ()
     notes: tuple[str, ...] = ()
+    musts: tuple[Criterion, ...] = ()
+    misses: Mapping[str, tuple[Criterion, ...]] = field(default_factory=dict)
     distant: tuple[str, ...] = ()
 
     @property
@@ -105,6 +112,10 @@ class Leaderboard:
             found.append("The floor comes with the comparison with the crowd")
         elif self.view.floor is not None and self.criteria:
             found.append(floor_in_brief(self.view.floor, len(self.ranking.under_floor)))
+        llms = self.ranking.llms
+        n_missing = sum(llm in self.misses for llm in llms)
+        if musts := self.no_musts or musts_in_brief(self.musts, n_missing, len(llms)):
+            found.append(musts.removesuffix("."))
         if left_out := left_out_in_brief(self.left_out):
             found.append(left_out)
         if warnings := warnings_in_brief(self.warnings):
@@ -120,6 +131,11 @@ class Leaderboard:
     def llms(self) -> tuple[str, ...]:
         """All LLMs: those that are ranked, then those under the floor, each best first."""
         return (*self.ranking.llms, *self.ranking.under_floor)
+
+    @property
+    def no_musts(self) -> str:
+        """That Essential criteria cannot be a must, as the judge is slow; empty if nobody asked for it."""
+        return NO_MUSTS if self.view.must_have and self.judging is not None and self.criteria else ""
 
     @property
     def nothing_left(self) -> str:

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from crm.criteria import CriteriaSet, Criterion
+from leaderboard.request import MAX_MUSTS
 from leaderboard.service import Scored, Service
 from leaderboard.statistics.significance import PairwiseSignificance, pairwise_significance
 from leaderboard.statistics.win_rate import Mask
@@ -85,8 +86,17 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
         ranked = replace(view, criteria=scored.request.criteria)
         changes = [*_without_a_criterion(service, ranked, scored, top), *changes]
     found = scored.request.estimate(scored.prob, scored.counted)
-    significance = pairwise_significance(found, scored.request.benchmark.llms, scored.under_floor)
+    significance = pairwise_significance(found, scored.request.benchmark.llms, _without_a_chance(scored))
     return Robustness(significance, tuple(changes), instant)
+
+
+def _without_a_chance(scored: Scored) -> Mask:
+    """Return which LLMs ``[L]`` cannot lead: unranked, under the floor, or missing more musts than others."""
+    out = np.isnan(scored.prob[:, scored.counted]).all(axis=1)
+    if scored.under_floor is not None:
+        out |= scored.under_floor
+    fewest = scored.missed[~out].min(initial=MAX_MUSTS)
+    return np.asarray(out | (scored.missed > fewest))
 
 
 def _without_a_criterion(
@@ -109,9 +119,9 @@ def _without_a_category(scored: Scored, top: tuple[str, ...]) -> Iterator[Withou
 
 
 def _top(scored: Scored, counted: Mask, under_floor: Mask | None) -> tuple[str, ...]:
-    """Return the first of the ranking on the counted queries; who is under the floor stays so."""
+    """Return the first of the ranking on the counted queries; floor and musts stay those of all queries."""
     llms = scored.request.benchmark.llms
     found = scored.request.estimate(scored.prob, counted)
     left_out = np.isnan(found.win_rate) if under_floor is None else np.isnan(found.win_rate) | under_floor
-    best = [row for row in found.best_first(llms) if not left_out[row]]
+    best = [row for row in found.best_first(llms, scored.missed) if not left_out[row]]
     return tuple(llms[row] for row in best[:TOP])

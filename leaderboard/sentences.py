@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from scipy.special import expit
 
+from crm.criteria import Criterion
 from crm.protocol import CriterionWarning
 from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.correlation import Correlations
@@ -245,6 +246,23 @@ def warnings_in_brief(warnings: Iterable[CriterionWarning]) -> str:
     """Return all warnings in one line for a table's head; of a whole list's warning the reason."""
     about = [item.reason if item.criterion is None else f"“{item.criterion}”" for item in warnings]
     return f"Doubtful: {'; '.join(about)}" if about else ""
+
+
+NO_MUSTS = (
+    "Essential criteria cannot be a must here: this judge reads texts, so asking it for each takes too long."
+)
+
+
+def musts_in_brief(musts: Sequence[Criterion], n_missing: int, n_llms: int) -> str:
+    """Return a line for a table's head on criteria that are a must; empty without any."""
+    missing = f"{n_missing or 'none'} of {n_llms} LLMs {'misses' if n_missing <= 1 else 'miss'} one"
+    return f"Essential criteria are a must: {missing}" if musts else ""
+
+
+def missed_in_words(missed: Iterable[Criterion]) -> str:
+    """Return ``misses “Warm”; “Short”``; empty where nothing is missed."""
+    about = [f"“{criterion}”" for criterion in missed]
+    return f"misses {'; '.join(about)}" if about else ""
 
 
 UNDER_FLOOR = "Under the floor: suited, but generally not preferred"

@@ -34,6 +34,7 @@ class View:
         keep_unjudged: Rank by criteria, too, that the judge says it cannot judge; else they are left out.
         floor: The share of LLMs, by the default ranking, that is shown apart from the ranking, at least 0 and
             less than 1; without criteria, and with None, every LLM is ranked.
+        must_have: LLMs that miss an Essential criterion come after those that do not.
 
     Raises:
         LeaderboardError: The floor is out of range.
@@ -49,6 +50,7 @@ class View:
     interests: tuple[str, ...] = ()
     keep_unjudged: bool = False
     floor: float | None = None
+    must_have: bool = False
 
     def __post_init__(self) -> None:
         if self.floor is not None and not 0 <= self.floor < 1:
@@ -59,7 +61,7 @@ class View:
     @property
     def crowd(self) -> View:
         """The view without criteria, and without what only counts where there are some."""
-        return replace(self, criteria=CriteriaSet(), keep_unjudged=False, floor=None)
+        return replace(self, criteria=CriteriaSet(), keep_unjudged=False, floor=None, must_have=False)
 
     def to_query(self) -> list[tuple[str, str]]:
         """Parameters of the link, defaults left out; ``from_query`` reads them back."""
@@ -78,6 +80,8 @@ class View:
             parameters.append(("keep-unjudged", "1"))
         if self.floor is not None:
             parameters.append(("floor", repr(self.floor)))
+        if self.must_have:
+            parameters.append(("must-have", "1"))
         return parameters
 
     def to_link(self, base: str = "", **extra: str) -> str:
@@ -105,6 +109,7 @@ class View:
             interests=read_interests(parameters.get("interest", ())),
             keep_unjudged=_last(parameters, "keep-unjudged", "") == "1",
             floor=_floor(_last(parameters, "floor", "")),
+            must_have=_last(parameters, "must-have", "") == "1",
         )
 
 

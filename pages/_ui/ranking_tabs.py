@@ -99,7 +99,8 @@ def _table(leaderboard: Leaderboard) -> None:
     columns = leaderboard.shown_categories
 
     def csv() -> str:
-        return ranking_csv(leaderboard.ranking, columns, note="; ".join(leaderboard.caveats))
+        misses = leaderboard.misses if leaderboard.musts else None
+        return ranking_csv(leaderboard.ranking, columns, misses=misses, note="; ".join(leaderboard.caveats))
 
     row = st.container(horizontal=True, vertical_alignment="center")
     # While a slow judge works there would be a new file every moment, so it is written when asked for.
@@ -108,7 +109,7 @@ def _table(leaderboard: Leaderboard) -> None:
     with row.popover("Link to this view", icon=":material/link:"):
         st.code(leaderboard.view.to_link(st.context.url or ""), language=None, wrap_lines=True)
         st.caption(
-            "Topics, interests, criteria, weights, judge and control are in the link; "
+            "Topics, interests, criteria, weights, floor, musts, judge and control are in the link; "
             "whoever opens it sees the same."
         )
     offer_to_keep(leaderboard.view, row)
@@ -170,6 +171,8 @@ def _robustness(leaderboard: Leaderboard) -> None:
     st.markdown(f"**{plain(headline(found.significance, titles))}**")
     if leaderboard.criteria and leaderboard.default is not None:
         st.markdown(plain(against_the_crowds_favourite(found.significance, leaderboard.default, titles)))
+    if leaderboard.misses:
+        st.caption("Only the LLMs that miss the fewest musts are compared here.")
     if len(found.significance.llms) >= _LEAST:
         _two_llms(found.significance, leaderboard)
     _sensitivity(found, leaderboard)

@@ -205,6 +205,15 @@ class TestRank:
         assert [row["under_floor"] for row in rows] == ["no"] * 24 + ["yes"] * 23
         refused(run_main(main, *options[:-1], "1.5"), "The floor must be a number from 0 to less than 1")
 
+    def test_what_is_missed_of_a_must_stands_beside_the_llm(self, run_main: Run) -> None:
+        options = ("rank", "--benchmark", "dailybench", "--criterion", "concise and direct", "--must-have")
+        out = run_main(main, *options)[1]
+        rows = rows_of(run_main(main, *options, "--format", "csv")[1])
+
+        assert [row["misses"] for row in rows] == [""] * 3 + ["concise and direct"] * 4
+        assert out.count("misses") == 4
+        assert "misses" not in run_main(main, *options[:-1])[1]
+
     def test_a_selection_too_narrow_to_rank_is_noted(self, run_main: Run) -> None:
         code, _, err = run_main(main, "rank", "--benchmark", "dailybench", "--topic", "Poetry")
 

@@ -42,6 +42,7 @@ views = st.builds(
     ),
     keep_unjudged=st.booleans(),
     floor=st.none() | st.floats(0, 1, exclude_max=True),
+    must_have=st.booleans(),
 )
 
 
@@ -85,6 +86,7 @@ def test_a_full_view_is_written_readably() -> None:
         interests=("emails to customers",),
         keep_unjudged=True,
         floor=0.5,
+        must_have=True,
     )
 
     assert view.to_query() == [
@@ -104,6 +106,7 @@ def test_a_full_view_is_written_readably() -> None:
         ("interest", "emails to customers"),
         ("keep-unjudged", "1"),
         ("floor", "0.5"),
+        ("must-have", "1"),
     ]
     assert followed(view.to_link()) == view
 
@@ -161,7 +164,9 @@ def test_what_is_no_floor_is_refused(text: str, message: str) -> None:
 
 
 def test_the_crowds_view_keeps_what_does_not_need_criteria() -> None:
-    view = View("dailybench", ("a",), CriteriaSet.of(["b"]), soft=True, keep_unjudged=True, floor=0.5)
+    view = View(
+        "dailybench", ("a",), CriteriaSet.of(["b"]), soft=True, keep_unjudged=True, floor=0.5, must_have=True
+    )
 
     assert view.crowd == View("dailybench", ("a",), soft=True)
 

@@ -341,6 +341,23 @@ def test_of_few_llms_none_is_under_a_floor_unless_a_link_asks_for_it(page: AppTe
     assert len(names(page)) == 24
 
 
+def test_essential_criteria_become_a_must_by_a_switch(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = ["Concise and direct", "optional|Warm"]
+    page.run()
+    assert "misses" not in table(page)
+    page.toggle(key="must_have").set_value(True).run()
+    assert not page.exception
+    assert parameter(page, "must-have") == ["1"]
+    assert table(page).count("misses “Concise and direct”") == 4
+    assert "Essential criteria are a must: 4 of 7 LLMs miss one" in table(page)
+    page.session_state["tabs"] = "How sure"
+    page.run()
+    assert "Only the LLMs that miss the fewest musts are compared here." in texts(page)
+    page.segmented_control(key="weight:0").set_value("Important").run()
+    assert "must_have" not in [toggle.key for toggle in page.toggle]
+
+
 def test_a_narrow_selection_warns(page: AppTest) -> None:
     page.query_params["benchmark"] = "dailybench"
     page.query_params["topic"] = "Poetry"

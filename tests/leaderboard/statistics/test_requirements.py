@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 
 from leaderboard.statistics.ranking import Ranking, rank_llms
-from leaderboard.statistics.requirements import under_floor
+from leaderboard.statistics.requirements import misses, under_floor
 
 LLMS = list("abcdefg")
 TOPIC = np.zeros(40, dtype=int)
+NAN = np.nan
 
 
 def ranking(n_wins: list[int], **options: object) -> Ranking:
@@ -63,3 +64,44 @@ def test_with_nobody_below_the_ranking_is_the_plain_one() -> None:
     plain = ranking([3, 2, 1], under_floor=np.zeros(3, dtype=bool))
 
     assert (plain.without_floor, plain.under_floor) == (None, ())
+
+
+def test_who_misses_fewer_comes_first_whatever_the_win_rates() -> None:
+    missed = np.array([1, 0, 2, 0, 0])
+    found = ranking([40, 10, 39, 9, -1], missed=missed)
+
+    assert found.llms == ("b", "d", "a", "c", "e")
+    assert found.rank.tolist() == [1, 2, 3, 4, 0]
+    assert (found.rank_low <= found.rank).all()
+    assert (found.rank <= found.rank_high).all()
+    assert found.rank_low.tolist()[2:] == [3, 4, 0]
+    assert found.rank_high.tolist()[2:] == [3, 4, 0]
+    assert found.rank_high[:2].max() <= 2
+    below = ranking([40, 10, 39, 9, 5], missed=missed, under_floor=np.arange(5) == 1)
+    assert below.llms == ("d", "e", "a", "c")
+    assert below.rank.tolist() == [1, 2, 3, 4]
+    assert below.without_floor is not None
+    assert below.without_floor.ranks == {"b": 1, "d": 2, "e": 3, "a": 4, "c": 5}
+
+
+def test_missing_nothing_changes_nothing() -> None:
+    plain, other = ranking([20, 30, 30, 10]), ranking([20, 30, 30, 10], missed=np.ones(4, dtype=int))
+
+    assert plain.llms == other.llms
+    for name in ("rank", "rank_low", "rank_high", "ci_low"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(other, name))
+
+
+def test_a_criterion_is_missed_by_who_is_worse_than_the_typical_llm_on_most_queries() -> None:
+    prob = np.array([[0.9, 0.9, 0.1, 0.9], [0.5, 0.5, 0.5, 0.5], [0.2, 0.2, 0.9, 0.2], [NAN] * 4])
+
+    assert misses(prob).tolist() == [False, False, True, False]
+    assert misses(prob, np.array([1, 1, 9, 1])).tolist() == [True, False, False, False]
+
+
+def test_neither_the_baseline_nor_equal_answers_make_anybody_miss() -> None:
+    easy = np.array([[0.97, 0.99], [0.98, 0.98], [0.99, 0.97]])
+
+    assert misses(easy).tolist() == misses(easy - 0.95).tolist() == [False, False, False]
+    assert not misses(np.full((5, 3), 0.01)).any()
+    assert not misses(np.full((2, 3), NAN)).any()
