@@ -50,7 +50,7 @@ class Rankings:
 
     def win_rates(self, wish: str) -> NDArray[np.float64]:
         """Return win rates against the baseline [L], in the order of ``llms``."""
-        view = View(BENCHMARK, criteria=CriteriaSet.of([wish]), crm=self._crm)
+        view = View(BENCHMARK, criteria=CriteriaSet.of([wish]), crm=self._crm, keep_unjudged=True)
         ranking = self._service.leaderboard(view).ranking
         rate = dict(zip(ranking.llms, ranking.win_rate, strict=True))
         return np.array([rate[llm] for llm in self.llms])

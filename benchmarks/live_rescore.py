@@ -154,7 +154,7 @@ def _rescore(service: Service, slug: str, text: str) -> tuple[float, float, floa
     folded = perf_counter()
     service.score_matrix(benchmark, crm, criteria)
     scored = perf_counter()
-    service.leaderboard(View(slug, criteria=criteria))
+    service.leaderboard(View(slug, criteria=criteria, keep_unjudged=True))
     ranked = perf_counter()
     return (folded - start, scored - folded, ranked - scored, ranked - start)
 

@@ -23,7 +23,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, ranking_csv, ranking_json, read_ranking_csv, win_rates_csv
 from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.progress import progress_line
-from leaderboard.sentences import interpret, warning_sentence
+from leaderboard.sentences import UNDER_FLOOR, interpret, left_out_sentence, missed_in_words, warning_sentence
 from leaderboard.service import Service
 from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.correlation import Correlations, correlate
@@ -67,6 +67,16 @@ def rank(
         list[str] | None,
         typer.Option(help="What you use LLMs for: queries count by closeness to it; repeatable."),
     ] = None,
+    keep_unjudged: Annotated[
+        bool, typer.Option(help="Rank by criteria, too, that the judge says it cannot judge.")
+    ] = False,
+    floor: Annotated[
+        float | None,
+        typer.Option(help="Share of LLMs, by the ranking without criteria, that is listed apart: 0.5."),
+    ] = None,
+    must_have: Annotated[
+        bool, typer.Option(help="LLMs that miss an Essential criterion come after those that do not.")
+    ] = False,
     format: Annotated[RankFormat, typer.Option(help="table, csv or json.")] = RankFormat.TABLE,
 ) -> None:
     """Rank the LLMs of a benchmark under your criteria.
@@ -82,22 +92,27 @@ def rank(
         control,
         read_topic_weights(topic_weight or ()),
         read_interests(interest or ()),
+        keep_unjudged,
+        floor,
+        must_have,
     )
     if profile is not None:
         view = _view_of_profile(profile, view, context)
     service = Service.open()
     with progress_line(view.crm) as on_progress:
-        # Only the table shows what has changed against ∅, which costs as much as the criteria.
-        service.judge(view, on_progress, compare=format is RankFormat.TABLE)
+        # Only the table and a floor need ∅, which costs as much as the criteria.
+        service.judge(view, on_progress, compare=format is RankFormat.TABLE or view.floor is not None)
     leaderboard = service.leaderboard(view, subscriber=None)
-    warnings, removed = map(warning_sentence, leaderboard.warnings), " ".join(leaderboard.removed)
-    for note in filter(None, (*warnings, leaderboard.weighted, leaderboard.narrow, removed)):
+    doubts = *map(left_out_sentence, leaderboard.left_out), *map(warning_sentence, leaderboard.warnings)
+    about_criteria = *doubts, leaderboard.nothing_left, leaderboard.no_musts
+    others = leaderboard.weighted, leaderboard.narrow, " ".join(leaderboard.removed)
+    for note in filter(None, (*about_criteria, *others)):
         typer.echo(f"note: {note}", err=True)
-    columns = leaderboard.shown_categories
+    columns, misses = leaderboard.shown_categories, leaderboard.misses if leaderboard.musts else None
     if format is RankFormat.CSV:
-        typer.echo(ranking_csv(leaderboard.ranking, columns), nl=False)
+        typer.echo(ranking_csv(leaderboard.ranking, columns, misses=misses), nl=False)
     elif format is RankFormat.JSON:
-        typer.echo(ranking_json(leaderboard.ranking, columns))
+        typer.echo(ranking_json(leaderboard.ranking, columns, misses=misses))
     else:
         _print_ranking(leaderboard)
 
@@ -159,6 +174,8 @@ def _print_ranking(leaderboard: Leaderboard) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("rank", "±", "LLM", "win rate", "95 % interval"):
         table.add_column(heading, justify="left" if heading == "LLM" else "right")
+    if leaderboard.musts:
+        table.add_column("")
     for row, llm in enumerate(ranking.llms):
         if ranking.rank[row] == UNRANKED:
             table.add_row("–", "", Text(leaderboard.titles[llm]), "–", "–")
@@ -170,19 +187,40 @@ def _print_ranking(leaderboard: Leaderboard) -> None:
             Text(leaderboard.titles[llm]),
             f"{ranking.win_rate[row]:.1%}",
             f"{ranking.ci_low[row]:.1%} to {ranking.ci_high[row]:.1%}",
+            Text(missed_in_words(leaderboard.misses.get(llm, ()))),
         )
     console = Console(width=None, soft_wrap=True)
     console.print(table)
+    _print_under_floor(leaderboard, console)
     info = leaderboard.benchmark.info
     console.print(
         f"\n{info.title}, version {info.version or '–'}: {leaderboard.n_queries} queries, "
-        f"{len(ranking.llms)} LLMs against {leaderboard.benchmark.baseline}, "
+        f"{len(leaderboard.llms)} LLMs against {leaderboard.benchmark.baseline}, "
         f"judged by {leaderboard.view.crm}.",
         highlight=False,
         markup=False,
     )
-    if leaderboard.view.criteria and leaderboard.summary:
+    if leaderboard.criteria and leaderboard.summary:
         console.print(leaderboard.summary, highlight=False)
+
+
+def _print_under_floor(leaderboard: Leaderboard, console: Console) -> None:
+    ranking = leaderboard.ranking.without_floor
+    if ranking is None:
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("would be", "LLM", "win rate", ""):
+        table.add_column(heading, justify="left" if heading in ("LLM", "") else "right")
+    for llm in leaderboard.ranking.under_floor:
+        row = ranking.llms.index(llm)
+        table.add_row(
+            str(ranking.rank[row]),
+            Text(leaderboard.titles[llm]),
+            f"{ranking.win_rate[row]:.1%}",
+            Text(missed_in_words(leaderboard.misses.get(llm, ()))),
+        )
+    console.print(f"\n{UNDER_FLOOR}:", highlight=False)
+    console.print(table)
 
 
 def _print_correlations(correlations: Correlations) -> None:

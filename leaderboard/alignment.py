@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from crm import registry
 from crm.criteria import CriteriaSet, Criterion
 from leaderboard.export import csv_line, number_cell, text_cell
+from leaderboard.request import check_criteria
 from leaderboard.service import Scored, Service
 from leaderboard.view import View
 
@@ -46,11 +48,13 @@ class Alignment:
 
 
 def alignment(service: Service, view: View) -> Alignment | None:
-    """The grades of a view's LLMs; None without criteria, and for a judge that reads texts, which is slow.
+    """The grades of a view's LLMs by the criteria that its ranking is made by.
+
+    None without criteria, and for a judge that reads texts, which is slow.
 
     Raises as ``Service.leaderboard``.
     """
-    criteria = tuple(view.criteria)[:MAX_CRITERIA]
+    criteria = tuple(check_criteria(registry.get_crm(view.crm), view).ranked)[:MAX_CRITERIA]
     if not criteria:
         return None
     scored = service.scored(replace(view, criteria=CriteriaSet(criteria[:1])))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.result import Leaderboard
-from leaderboard.sentences import CONTROL_NAMES
+from leaderboard.sentences import CONTROL_NAMES, floor_in_words
 from leaderboard.statistics.correlation import Measure, Ranks, p_value, rank_agreement
 from leaderboard.statistics.style_control import Control
 from leaderboard.view import DEFAULT_CRM, View
@@ -107,6 +107,12 @@ def in_words(view: View, benchmark_title: str) -> str:
         parts.append("soft scores")
     if view.control is not Control.NONE:
         parts.append(f"{CONTROL_NAMES[view.control].lower()} removed")
+    if view.floor is not None:
+        parts.append(f"only {floor_in_words(view.floor)} without criteria")
+    if view.must_have:
+        parts.append("Essential criteria are a must")
+    if view.keep_unjudged:
+        parts.append("with what the judge cannot judge")
     return " · ".join(parts)
 
 

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
+from typing import Any
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from db.records import StoredScores, WinRateRecord
 from leaderboard.compare import SideBySide
 from leaderboard.errors import LeaderboardError
@@ -27,16 +28,26 @@ WIN_RATE_COLUMNS = (
 
 COLUMNS = ("rank", "llm", "win_rate", "ci_low", "ci_high", "n_queries")
 
+FLOOR_COLUMNS = ("under_floor", "rank_without_floor")
+
 DECIMALS = 4
 
 # A cell that starts with one of these is run as a formula by spreadsheets (OWASP, CSV injection).
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def ranking_csv(ranking: Ranking, categories: Sequence[str] = (), *, note: str = "") -> str:
+def ranking_csv(
+    ranking: Ranking,
+    categories: Sequence[str] = (),
+    *,
+    misses: Mapping[str, Sequence[Criterion]] | None = None,
+    note: str = "",
+) -> str:
     """Return the ranking as CSV: ``COLUMNS``, then one column of win rates for each of ``categories``.
 
-    A note, if there is any, stands in every row of a last column ``note``, so that no row is read without it.
+    LLMs under a floor follow without a rank, and ``FLOOR_COLUMNS`` say so: yes or no, and the rank among all.
+    Where criteria are a must, a column ``misses`` names those that an LLM misses. A note, if there is any,
+    stands in every row of a last column ``note``, so that no row is read without it.
     Names that a spreadsheet would run as a formula get an apostrophe in front; ``read_ranking_csv`` drops it.
 
     Raises:
@@ -44,58 +55,94 @@ def ranking_csv(ranking: Ranking, categories: Sequence[str] = (), *, note: str =
     """
     columns = [_column(ranking, name) for name in categories]
     notes = [text_cell(note)] if note else []
-    heading = ["note"] if note else []
+    heading = [*(FLOOR_COLUMNS if ranking.without_floor else ()), *(["misses"] if misses is not None else [])]
+    heading += ["note"] if note else []
     lines = [csv_line([*COLUMNS, *(text_cell(name) for name in categories), *heading])]
-    for row, llm in enumerate(ranking.llms):
-        rank = int(ranking.rank[row])
+    for source, row in _all_rows(ranking):
         cells = [
-            "" if rank == UNRANKED else str(rank),
-            text_cell(llm),
-            number_cell(ranking.win_rate[row]),
-            number_cell(ranking.ci_low[row]),
-            number_cell(ranking.ci_high[row]),
-            str(ranking.n_queries[row]),
-            *(number_cell(ranking.category_win_rate[row, column]) for column in columns),
+            "" if source is not ranking else _rank_cell(source.rank[row]),
+            text_cell(source.llms[row]),
+            number_cell(source.win_rate[row]),
+            number_cell(source.ci_low[row]),
+            number_cell(source.ci_high[row]),
+            str(source.n_queries[row]),
+            *(number_cell(source.category_win_rate[row, column]) for column in columns),
+            *_floor_cells(ranking, source.llms[row]),
+            *([] if misses is None else [text_cell("; ".join(map(str, misses.get(source.llms[row], ()))))]),
             *notes,
         ]
         lines.append(csv_line(cells))
     return "".join(lines)
 
 
-def ranking_json(ranking: Ranking, categories: Sequence[str] = ()) -> str:
+def _all_rows(ranking: Ranking) -> Iterator[tuple[Ranking, int]]:
+    """Yield where the numbers of every LLM stand, those under the floor last: a ranking and a row of it."""
+    for row in range(len(ranking.llms)):
+        yield ranking, row
+    if ranking.without_floor is not None:
+        for llm in ranking.under_floor:
+            yield ranking.without_floor, ranking.without_floor.llms.index(llm)
+
+
+def _floor_cells(ranking: Ranking, llm: str) -> list[str]:
+    """Return the cells of ``FLOOR_COLUMNS``; none where nobody is under a floor."""
+    if ranking.without_floor is None:
+        return []
+    under_floor = "no" if llm in ranking.llms else "yes"
+    return [under_floor, _rank_cell(ranking.without_floor.ranks.get(llm, UNRANKED))]
+
+
+def ranking_json(
+    ranking: Ranking,
+    categories: Sequence[str] = (),
+    *,
+    misses: Mapping[str, Sequence[Criterion]] | None = None,
+) -> str:
     """Return the ranking as a JSON list of objects, best first.
 
     Each has the keys of ``COLUMNS`` and ``STATISTIC_COLUMNS``, ``rank_low`` and ``rank_high``, and under
     ``categories`` the win rate within each of ``categories``; where something is controlled for, also
-    ``plain_win_rate``, that without.
+    ``plain_win_rate``, that without. LLMs under a floor follow without ranks, and all have ``FLOOR_COLUMNS``;
+    where criteria are a must, ``misses`` lists those that an LLM misses.
 
     Raises:
         LeaderboardError: if the ranking has no such category.
     """
-    columns, removed = {name: _column(ranking, name) for name in categories}, ranking.removed
-    rows = [
-        {
-            "rank": _rank_or_none(ranking.rank[row]),
-            "llm": llm,
-            "win_rate": _rounded_or_none(ranking.win_rate[row]),
-            "ci_low": _rounded_or_none(ranking.ci_low[row]),
-            "ci_high": _rounded_or_none(ranking.ci_high[row]),
-            "n_queries": int(ranking.n_queries[row]),
-            **{
-                column.key: _rounded_or_none(ranking.columns[column.key][row], column.decimals)
-                for column in STATISTIC_COLUMNS
-            },
-            "rank_low": _rank_or_none(ranking.rank_low[row]),
-            "rank_high": _rank_or_none(ranking.rank_high[row]),
-            "categories": {
-                name: _rounded_or_none(ranking.category_win_rate[row, column])
-                for name, column in columns.items()
-            },
-        }
-        | ({} if removed is None else {"plain_win_rate": _rounded_or_none(removed.plain_win_rate[row])})
-        for row, llm in enumerate(ranking.llms)
-    ]
+    columns = {name: _column(ranking, name) for name in categories}
+    rows = []
+    for source, row in _all_rows(ranking):
+        item = _json_row(source, row, columns)
+        if everyone := ranking.without_floor:
+            under_floor = source is not ranking
+            item |= dict.fromkeys(("rank", "rank_low", "rank_high")) if under_floor else {}
+            place = everyone.ranks.get(source.llms[row])
+            item |= dict(zip(FLOOR_COLUMNS, (under_floor, place), strict=True))
+        if misses is not None:
+            item["misses"] = [str(criterion) for criterion in misses.get(source.llms[row], ())]
+        rows.append(item)
     return json.dumps(rows, ensure_ascii=False, indent=2)
+
+
+def _json_row(ranking: Ranking, row: int, columns: Mapping[str, int]) -> dict[str, Any]:
+    """Return what is known of one LLM; ``columns`` are those of categories."""
+    removed = ranking.removed
+    return {
+        "rank": _rank_or_none(ranking.rank[row]),
+        "llm": ranking.llms[row],
+        "win_rate": _rounded_or_none(ranking.win_rate[row]),
+        "ci_low": _rounded_or_none(ranking.ci_low[row]),
+        "ci_high": _rounded_or_none(ranking.ci_high[row]),
+        "n_queries": int(ranking.n_queries[row]),
+        **{
+            column.key: _rounded_or_none(ranking.columns[column.key][row], column.decimals)
+            for column in STATISTIC_COLUMNS
+        },
+        "rank_low": _rank_or_none(ranking.rank_low[row]),
+        "rank_high": _rank_or_none(ranking.rank_high[row]),
+        "categories": {
+            name: _rounded_or_none(ranking.category_win_rate[row, column]) for name, column in columns.items()
+        },
+    } | ({} if removed is None else {"plain_win_rate": _rounded_or_none(removed.plain_win_rate[row])})
 
 
 def win_rates_csv(stored: StoredScores, rates: Sequence[WinRateRecord], *, header: bool = True) -> str:
@@ -205,6 +252,10 @@ def _from_text_cell(cell: str) -> str:
 def number_cell(value: float) -> str:
     """Return a fraction with four decimals; empty where unknown."""
     return "" if math.isnan(value) else f"{value:.{DECIMALS}f}"
+
+
+def _rank_cell(rank: int) -> str:
+    return "" if rank == UNRANKED else str(rank)
 
 
 def _rounded_or_none(value: float, decimals: int = DECIMALS) -> float | None:

@@ -61,11 +61,20 @@ class LiveRankings:
         )
         return self._ranked(request, jobs, Judging(own, *comparison))
 
-    def judged(self, request: Request) -> tuple[NDArray[np.float32], Mask]:
-        """Return the matrix so far and the queries ``[Q]`` LLMs can be compared on; raises as ``task``."""
-        matrix = self._scheduler.job(request.benchmark, request.crm, request.view.criteria).task.matrix
-        finished = not matrix.todo[:, request.selected].any()
-        return matrix.prob, request.selected if finished else matrix.comparable(request.selected)
+    def judged(self, request: Request) -> tuple[NDArray[np.float32], Mask, Mask | None]:
+        """Return what there is so far: matrix, queries ``[Q]`` LLMs can be compared on, LLMs under the floor.
+
+        Raises as ``task``.
+        """
+        own, *comparison = (job.task for job in self._needed(request))
+        matrix, selected = own.matrix, request.selected
+        counted = matrix.comparable(selected) if matrix.todo[:, selected].any() else selected
+        if request.view.floor is None or not counted.any() or not comparison:
+            return matrix.prob, counted, None
+        [under_default] = comparison
+        known = not under_default.matrix.todo[:, selected].any()
+        default = self._ranking(request, under_default, counted) if known else None
+        return matrix.prob, counted, request.under_floor(default)
 
     def stop(self, request: Request, subscriber: str) -> None:
         """The subscriber wants no more of the work that is left."""
@@ -84,7 +93,7 @@ class LiveRankings:
 
     def _needed(self, request: Request) -> list[ScheduledTask]:
         """Return the jobs of the view, in the order in which they are done."""
-        needed = [request.view.criteria, CriteriaSet()] if request.view.criteria else [CriteriaSet()]
+        needed = [request.criteria, CriteriaSet()] if request.criteria else [CriteriaSet()]
         return [self._scheduler.job(request.benchmark, request.crm, criteria) for criteria in needed]
 
     def _subscribe(
@@ -114,17 +123,20 @@ class LiveRankings:
             return request.leaderboard(
                 request.rank(nothing, request.selected), None, n_judged=0, judging=judging
             )
-        ranking = self._ranking(request, own, counted)
-        default: Ranking | None = ranking
-        if judging.comparison is not None:
-            known = judging.comparison.state is State.FINISHED
-            default = self._ranking(request, under_default, counted) if known else None
+        default: Ranking | None = None
+        if judging.comparison is None or judging.comparison.state is State.FINISHED:
+            default = self._ranking(request, under_default, counted)
+        ranking = self._ranking(request, own, counted, request.under_floor(default))
         return request.leaderboard(ranking, default, n_judged=int(counted.sum()), judging=judging)
 
-    def _ranking(self, request: Request, task: ScoringTask, counted: Mask) -> Ranking:
+    def _ranking(
+        self, request: Request, task: ScoringTask, counted: Mask, under_floor: Mask | None = None
+    ) -> Ranking:
         """Return the ranking on the counted queries, computed once until more is judged."""
         matrix = task.matrix
-        state = task.criteria.key, matrix.n_judged, counted.tobytes()
+        floor = None if under_floor is None else under_floor.tobytes()
+        state = task.criteria.key, matrix.n_judged, counted.tobytes(), floor
         return self._rankings.get(
-            (request.benchmark_key, request.scoring, *state), lambda: request.rank(matrix.prob, counted)
+            (request.benchmark_key, request.scoring, *state),
+            lambda: request.rank(matrix.prob, counted, under_floor),
         )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion, Weight
 from crm.embedded.encoder import sentence_encoder
 from crm.protocol import CRM, ChecksCriteria, CriterionWarning
 from leaderboard.benchmark import LoadedBenchmark
@@ -18,6 +19,7 @@ from leaderboard.selection import topic_weights_with
 from leaderboard.sentences import interpret
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.ranking import Estimate, Ranking, estimate, rank_changes, rank_llms
+from leaderboard.statistics.requirements import under_floor
 from leaderboard.statistics.win_rate import CLOSE, Mask, interest_weights
 from leaderboard.view import View
 
@@ -53,6 +55,41 @@ def weighting(benchmark: LoadedBenchmark, view: View, selected: Mask) -> Weighti
     return Weighting(weights * interest_weights(closeness), distant)
 
 
+@dataclass(frozen=True)
+class CheckedCriteria:
+    """The criteria of a view, as far as its judge can judge them.
+
+    Attributes:
+        ranked: What the ranking is made by.
+        left_out: Why others are not among them.
+        warnings: What the judge says against trusting a ranking under those that are.
+    """
+
+    ranked: CriteriaSet
+    left_out: tuple[CriterionWarning, ...] = ()
+    warnings: tuple[CriterionWarning, ...] = ()
+
+
+def check_criteria(crm: CRM, view: View) -> CheckedCriteria:
+    """Leave out what the judge cannot judge, unless the view keeps it."""
+    warnings = criterion_warnings(crm, view.criteria)
+    left_out = tuple(item for item in warnings if item.criterion is not None and not view.keep_unjudged)
+    if not left_out:
+        return CheckedCriteria(view.criteria, (), warnings)
+    unjudged = {item.criterion for item in left_out}
+    ranked = CriteriaSet(tuple(item for item in view.criteria if item not in unjudged))
+    return CheckedCriteria(ranked, left_out, criterion_warnings(crm, ranked))
+
+
+MAX_MUSTS = 20
+"""So many criteria can be a must; each costs a score matrix."""
+
+
+def essential(criteria: CriteriaSet) -> tuple[Criterion, ...]:
+    """Return the criteria that can be made a must."""
+    return tuple(criterion for criterion in criteria if criterion.weight is Weight.ESSENTIAL)
+
+
 _WARNINGS: SharedCache[tuple[CriterionWarning, ...]] = SharedCache(256)
 """Asked for several times as a page is drawn."""
 
@@ -63,6 +100,7 @@ class Request:
 
     Attributes:
         selected: The queries of the view's topics ``[Q]``.
+        checked: The view's criteria, without what the judge cannot judge.
         terms: What the view controls for ``[L, Q, P]``; None if nothing.
     """
 
@@ -70,6 +108,7 @@ class Request:
     benchmark: LoadedBenchmark
     crm: CRM
     selected: Mask
+    checked: CheckedCriteria
     terms: NDArray[np.float64] | None = None
     weighting: Weighting = field(default_factory=Weighting)
 
@@ -77,6 +116,11 @@ class Request:
     def is_instant(self) -> bool:
         """Whether the judge fills a score matrix quicker than it could be read from the database."""
         return self.crm.representation is not None
+
+    @property
+    def criteria(self) -> CriteriaSet:
+        """What the ranking is made by."""
+        return self.checked.ranked
 
     @property
     def benchmark_key(self) -> Hashable:
@@ -88,8 +132,30 @@ class Request:
         """How a score matrix becomes win rates; rankings of one matrix differ by this alone."""
         return self.view.soft, self.view.control, self.view.topic_weights, self.view.interests
 
-    def rank(self, prob: NDArray[np.float32], counted: Mask) -> Ranking:
-        """Rank on the counted queries ``[Q]`` of a score matrix ``[L, Q]``; a LeaderboardError if none is."""
+    @property
+    def musts(self) -> tuple[Criterion, ...]:
+        """The K criteria that are a must: Essential ones, if asked for, of a judge that needs no time."""
+        return essential(self.criteria)[:MAX_MUSTS] if self.view.must_have and self.is_instant else ()
+
+    def under_floor(self, default: Ranking | None) -> Mask | None:
+        """Return which LLMs ``[L]`` are under the view's floor; None without one or while ∅ is not judged."""
+        if self.view.floor is None or not self.criteria or default is None:
+            return None
+        return under_floor(default, self.benchmark.llms, self.view.floor)
+
+    def rank(
+        self,
+        prob: NDArray[np.float32],
+        counted: Mask,
+        under_floor: Mask | None = None,
+        missed: NDArray[np.int64] | None = None,
+    ) -> Ranking:
+        """Rank on the counted queries ``[Q]`` of a score matrix ``[L, Q]``; a LeaderboardError if none is.
+
+        Args:
+            under_floor: The LLMs ``[L]`` that are left out.
+            missed: How many musts each LLM misses ``[L]``.
+        """
         return rank_llms(
             self.benchmark.llms,
             prob,
@@ -100,6 +166,8 @@ class Request:
             weights=self.weighting.weights,
             soft=self.view.soft,
             terms=self.terms,
+            under_floor=under_floor,
+            missed=missed,
         )
 
     def estimate(self, prob: NDArray[np.float32], counted: Mask) -> Estimate:
@@ -116,14 +184,21 @@ class Request:
         *,
         n_judged: int | None = None,
         judging: Judging | None = None,
+        misses: Mask | None = None,
     ) -> Leaderboard:
-        """Return what is shown of a ranking and of that under ∅, resting on ``n_judged`` or all queries."""
+        """Return what is shown of a ranking and of that under ∅, resting on ``n_judged`` or all queries.
+
+        Args:
+            misses: Which LLM misses which must ``[L, K]``.
+        """
+        missed = () if misses is None else zip(self.benchmark.llms, misses, strict=True)
         n_queries = int(self.selected.sum())
         rests_on = n_queries if n_judged is None else n_judged
         correlations = None if default is None else correlate(ranking.ranks, default.ranks)
         unknown = np.full(len(ranking.llms), np.nan)
         return Leaderboard(
             view=self.view,
+            criteria=self.criteria,
             benchmark=self.benchmark.record,
             crm_version=self.crm.version,
             ranking=ranking,
@@ -134,8 +209,11 @@ class Request:
             n_queries=n_queries,
             n_judged=rests_on,
             judging=judging,
-            warnings=criterion_warnings(self.crm, self.view.criteria),
+            warnings=self.checked.warnings,
+            left_out=self.checked.left_out,
             distant=self.weighting.distant,
+            musts=self.musts,
+            misses={llm: tuple(compress(self.musts, row)) for llm, row in missed if row.any()},
         )
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crm.criteria import CriteriaSet, Criterion
 from crm.protocol import CriterionWarning
 from db.records import BenchmarkRecord
 from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.selection import queries_with
 from leaderboard.sentences import (
+    NO_MUSTS,
     control_effect_sentences,
     control_in_brief,
     control_preference_sentence,
+    floor_in_brief,
+    left_out_in_brief,
+    musts_in_brief,
+    nothing_left_sentence,
     too_narrow,
     warnings_in_brief,
     weights_in_brief,
@@ -54,7 +61,8 @@ class Leaderboard:
     """What a view shows; of a slow judge, what there is so far.
 
     Attributes:
-        ranking: The LLMs under the view's criteria; all of them unranked while nothing is judged.
+        criteria: What the ranking is made by: the view's criteria without those that are left out.
+        ranking: The LLMs above the floor under these criteria; all of them unranked while nothing is judged.
         default: The same queries under ∅, the same judge without criteria; None until it is judged.
         changes: Places climbed since ∅, in the order of ``ranking.llms``; NaN while that is unknown.
         correlations: Of the ranking (predicted) with ∅ (reference); None while that is unknown.
@@ -62,11 +70,15 @@ class Leaderboard:
         n_judged: On how many of them the ranking rests.
         judging: How far a slow judge is; None for a judge that has no need to wait.
         warnings: What the judge says against trusting its ranking under these criteria.
+        left_out: Why criteria of the view are left out, as the judge cannot judge them.
         notes: What else a person should know about it, one sentence each.
+        musts: The criteria that are a must: who misses more of them comes after those who miss fewer.
+        misses: What an LLM misses of them, by its name; LLMs that meet all are not in it.
         distant: The person's interests that no query fits.
     """
 
     view: View
+    criteria: CriteriaSet
     benchmark: BenchmarkRecord
     crm_version: str
     ranking: Ranking
@@ -78,7 +90,10 @@ class Leaderboard:
     n_judged: int
     judging: Judging | None = None
     warnings: tuple[CriterionWarning, ...] = ()
+    left_out: tuple[CriterionWarning, ...] = ()
     notes: tuple[str, ...] = ()
+    musts: tuple[Criterion, ...] = ()
+    misses: Mapping[str, tuple[Criterion, ...]] = field(default_factory=dict)
     distant: tuple[str, ...] = ()
 
     @property
@@ -93,9 +108,39 @@ class Leaderboard:
             found.append("Too narrow to rank")
         if removed := control_in_brief(self.view.control):
             found.append(removed)
+        if self.floor_waits:
+            found.append("The floor comes with the comparison with the crowd")
+        elif self.view.floor is not None and self.criteria:
+            found.append(floor_in_brief(self.view.floor, len(self.ranking.under_floor)))
+        llms = self.ranking.llms
+        n_missing = sum(llm in self.misses for llm in llms)
+        if musts := self.no_musts or musts_in_brief(self.musts, n_missing, len(llms)):
+            found.append(musts.removesuffix("."))
+        if left_out := left_out_in_brief(self.left_out):
+            found.append(left_out)
         if warnings := warnings_in_brief(self.warnings):
             found.append(warnings)
         return (*found, *self.notes)
+
+    @property
+    def floor_waits(self) -> bool:
+        """Whether the view has a floor that is not known yet, as ∅ is not judged."""
+        return self.view.floor is not None and bool(self.criteria) and self.default is None
+
+    @property
+    def llms(self) -> tuple[str, ...]:
+        """All LLMs: those that are ranked, then those under the floor, each best first."""
+        return (*self.ranking.llms, *self.ranking.under_floor)
+
+    @property
+    def no_musts(self) -> str:
+        """That Essential criteria cannot be a must, as the judge is slow; empty if nobody asked for it."""
+        return NO_MUSTS if self.view.must_have and self.judging is not None and self.criteria else ""
+
+    @property
+    def nothing_left(self) -> str:
+        """That all criteria are left out, so that this is the default ranking; empty if it is not so."""
+        return nothing_left_sentence(self.left_out) if not self.criteria else ""
 
     @property
     def removed(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from crm.criteria import CriteriaSet, Criterion
+from leaderboard.request import MAX_MUSTS
 from leaderboard.service import Scored, Service
 from leaderboard.statistics.significance import PairwiseSignificance, pairwise_significance
 from leaderboard.statistics.win_rate import Mask
@@ -79,19 +80,31 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
     if not scored.counted.any() or np.isnan(scored.prob[:, scored.counted]).all():
         return None
     instant = scored.request.is_instant
-    top = _top(scored, scored.counted)
+    top = _top(scored, scored.counted, scored.under_floor)
     changes = [*_without_a_category(scored, top)]
     if instant:
-        changes = [*_without_a_criterion(service, view, scored.counted, top), *changes]
+        ranked = replace(view, criteria=scored.request.criteria)
+        changes = [*_without_a_criterion(service, ranked, scored, top), *changes]
     found = scored.request.estimate(scored.prob, scored.counted)
-    return Robustness(pairwise_significance(found, scored.request.benchmark.llms), tuple(changes), instant)
+    significance = pairwise_significance(found, scored.request.benchmark.llms, _without_a_chance(scored))
+    return Robustness(significance, tuple(changes), instant)
+
+
+def _without_a_chance(scored: Scored) -> Mask:
+    """Return which LLMs ``[L]`` cannot lead: unranked, under the floor, or missing more musts than others."""
+    out = np.isnan(scored.prob[:, scored.counted]).all(axis=1)
+    if scored.under_floor is not None:
+        out |= scored.under_floor
+    fewest = scored.missed[~out].min(initial=MAX_MUSTS)
+    return np.asarray(out | (scored.missed > fewest))
 
 
 def _without_a_criterion(
-    service: Service, view: View, counted: Mask, top: tuple[str, ...]
+    service: Service, view: View, scored: Scored, top: tuple[str, ...]
 ) -> Iterator[WithoutOne]:
     for criterion, rest in islice(views_without_one_criterion(view), MAX_CRITERIA):
-        yield WithoutOne(str(criterion), True, top, _top(service.scored(rest), counted))
+        after = _top(service.scored(rest), scored.counted, scored.under_floor)
+        yield WithoutOne(str(criterion), True, top, after)
 
 
 def _without_a_category(scored: Scored, top: tuple[str, ...]) -> Iterator[WithoutOne]:
@@ -100,11 +113,15 @@ def _without_a_category(scored: Scored, top: tuple[str, ...]) -> Iterator[Withou
     present = np.unique(benchmark.category_index[scored.counted])
     for category in present if len(present) > 1 else ():
         rest = scored.counted & (benchmark.category_index != category)
-        yield WithoutOne(benchmark.category_names[category], False, top, _top(scored, rest))
+        yield WithoutOne(
+            benchmark.category_names[category], False, top, _top(scored, rest, scored.under_floor)
+        )
 
 
-def _top(scored: Scored, counted: Mask) -> tuple[str, ...]:
+def _top(scored: Scored, counted: Mask, under_floor: Mask | None) -> tuple[str, ...]:
+    """Return the first of the ranking on the counted queries; floor and musts stay those of all queries."""
     llms = scored.request.benchmark.llms
     found = scored.request.estimate(scored.prob, counted)
-    best = [row for row in found.best_first(llms)[:TOP] if not np.isnan(found.win_rate[row])]
-    return tuple(llms[row] for row in best)
+    left_out = np.isnan(found.win_rate) if under_floor is None else np.isnan(found.win_rate) | under_floor
+    best = [row for row in found.best_first(llms, scored.missed) if not left_out[row]]
+    return tuple(llms[row] for row in best[:TOP])

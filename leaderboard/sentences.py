@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from scipy.special import expit
 
+from crm.criteria import Criterion
 from crm.protocol import CriterionWarning
 from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.correlation import Correlations
@@ -222,10 +223,61 @@ def warning_sentence(warning: CriterionWarning) -> str:
     return f"Do not rely on “{warning.criterion}” in this ranking. {warning.reason}"
 
 
+def left_out_sentence(warning: CriterionWarning) -> str:
+    """Return that the warning's criterion is left out, and why."""
+    return f"“{warning.criterion}” is left out of this ranking. {warning.reason}"
+
+
+def left_out_in_brief(left_out: Iterable[CriterionWarning]) -> str:
+    """Return all criteria that are left out in one line for a table's head; empty if none is."""
+    about = [f"“{item.criterion}”" for item in left_out]
+    return f"Left out, as the judge cannot judge it: {'; '.join(about)}" if about else ""
+
+
+def nothing_left_sentence(left_out: Sequence[CriterionWarning]) -> str:
+    """Say that the ranking is the default one, as every criterion is left out; empty if none is."""
+    if not left_out:
+        return ""
+    whole = "Your criterion is" if len(left_out) == 1 else "All your criteria are"
+    return f"{whole} left out, so this is the ranking without criteria: what people prefer on average."
+
+
 def warnings_in_brief(warnings: Iterable[CriterionWarning]) -> str:
     """Return all warnings in one line for a table's head; of a whole list's warning the reason."""
     about = [item.reason if item.criterion is None else f"“{item.criterion}”" for item in warnings]
     return f"Doubtful: {'; '.join(about)}" if about else ""
+
+
+NO_MUSTS = (
+    "Essential criteria cannot be a must here: this judge reads texts, so asking it for each takes too long."
+)
+
+
+def musts_in_brief(musts: Sequence[Criterion], n_missing: int, n_llms: int) -> str:
+    """Return a line for a table's head on criteria that are a must; empty without any."""
+    missing = f"{n_missing or 'none'} of {n_llms} LLMs {'misses' if n_missing <= 1 else 'miss'} one"
+    return f"Essential criteria are a must: {missing}" if musts else ""
+
+
+def missed_in_words(missed: Iterable[Criterion]) -> str:
+    """Return ``misses “Warm”; “Short”``; empty where nothing is missed."""
+    about = [f"“{criterion}”" for criterion in missed]
+    return f"misses {'; '.join(about)}" if about else ""
+
+
+UNDER_FLOOR = "Under the floor: suited, but generally not preferred"
+"""Above the LLMs that the floor leaves out of a ranking."""
+
+
+def floor_in_words(floor: float) -> str:
+    """Return who is above a floor: ``the better half``, ``the best 70 %``."""
+    return "the better half" if floor == 1 / 2 else f"the best {100 * (1 - floor):.3g} %"
+
+
+def floor_in_brief(floor: float, n_under: int) -> str:
+    """Return a line for a table's head on a floor with ``n_under`` LLMs below it."""
+    under = f"{n_under or 'none'} {'is' if n_under == 1 else 'are'} under the floor"
+    return f"Only {floor_in_words(floor)} of the ranking without criteria: {under}"
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm import registry
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from crm.data.taxonomy import THEMES_FILE, CriterionThemes
 from crm.embedded.representation import MISSING
 from crm.protocol import CRM, Explains
@@ -23,12 +23,13 @@ from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
 from leaderboard.live_ranking import LiveRankings
-from leaderboard.request import Request, criterion_warnings, weighting
+from leaderboard.request import Request, check_criteria, weighting
 from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.progress import Progress
 from leaderboard.scoring_jobs.scheduler import ANYBODY
 from leaderboard.selection import queries_with
 from leaderboard.statistics.ranking import Ranking
+from leaderboard.statistics.requirements import misses
 from leaderboard.statistics.style_control import Control, control_terms
 from leaderboard.statistics.win_rate import Mask
 from leaderboard.view import View
@@ -38,6 +39,7 @@ SHIPPED_THEMES = ""
 """Key of the shipped themes; no preference data has an empty name."""
 _BENCHMARKS_KEPT = 4
 _MATRICES_KEPT = 64
+_MISSES_KEPT = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +49,15 @@ class Scored:
     Attributes:
         prob: Probabilities ``[L, Q]`` that each LLM beats the baseline, NaN where unknown.
         counted: The queries ``[Q]`` on which LLMs are compared.
+        under_floor: The LLMs ``[L]`` that are left out of the ranking; None if none is.
+        missed: How many musts each LLM misses ``[L]``.
     """
 
     request: Request
     prob: NDArray[np.float32]
     counted: Mask
+    under_floor: Mask | None
+    missed: NDArray[np.int64]
 
 
 class Service:
@@ -63,6 +69,7 @@ class Service:
         self._loaded: SharedCache[LoadedBenchmark] = SharedCache(_BENCHMARKS_KEPT)
         self._matrices: SharedCache[NDArray[np.float32]] = SharedCache(_MATRICES_KEPT)
         self._defaults: SharedCache[Ranking] = SharedCache(_MATRICES_KEPT)
+        self._missed: SharedCache[Mask] = SharedCache(_MISSES_KEPT)
         self._control_terms: SharedCache[NDArray[np.float64]] = SharedCache(_BENCHMARKS_KEPT)
         self._live = live or LiveRankings()
 
@@ -123,18 +130,38 @@ class Service:
         if not request.is_instant:
             return self._live.leaderboard(request, subscriber, patience)
         default = self._default(request)
-        if not view.criteria:
+        if not request.criteria:
             return request.leaderboard(default, default)
-        matrix = self.score_matrix(request.benchmark, request.crm, view.criteria)
-        return request.leaderboard(request.rank(matrix, request.selected), default)
+        matrix = self.score_matrix(request.benchmark, request.crm, request.criteria)
+        missed = self._misses(request)
+        ranking = request.rank(matrix, request.selected, request.under_floor(default), missed.sum(axis=1))
+        return request.leaderboard(ranking, default, misses=missed)
 
     def scored(self, view: View) -> Scored:
         """Return the score matrix that a ranking rests on, as far as it is; raises as ``leaderboard``."""
         request = self._request(view)
+        missed = self._misses(request).sum(axis=1)
         if not request.is_instant:
-            return Scored(request, *self._live.judged(request))
-        matrix = self.score_matrix(request.benchmark, request.crm, view.criteria)
-        return Scored(request, matrix, request.selected)
+            return Scored(request, *self._live.judged(request), missed)
+        matrix = self.score_matrix(request.benchmark, request.crm, request.criteria)
+        under_floor = request.under_floor(self._default(request))
+        return Scored(request, matrix, request.selected, under_floor, missed)
+
+    def _misses(self, request: Request) -> Mask:
+        """Return which LLM misses which must ``[L, K]``."""
+        columns = [self._misses_of(request, must) for must in request.musts]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(request.benchmark.llms), 0), np.bool_)
+
+    def _misses_of(self, request: Request, must: Criterion) -> Mask:
+        """Return which LLMs ``[L]`` miss one must on the view's queries."""
+        view, selected, weights = request.view, request.selected, request.weighting.weights
+
+        def found() -> Mask:
+            prob = self.score_matrix(request.benchmark, request.crm, CriteriaSet((must,)))
+            return misses(prob[:, selected], None if weights is None else weights[selected])
+
+        weighed_by = view.topic_weights, view.interests
+        return self._missed.get((request.benchmark_key, must, weighed_by, selected.tobytes()), found)
 
     def stop(self, view: View, subscriber: str) -> None:
         """The subscriber wants no more of a slow judge's work on the view; what is judged is kept."""
@@ -240,9 +267,10 @@ class Service:
         first, second = benchmark.arrays_at(crm.representation, llm, query)
         if MISSING in (first["digest"], second["digest"]):
             return ()
-        reasons_against = {item.criterion: item.reason for item in criterion_warnings(crm, view.criteria)}
+        checked = check_criteria(crm, view)
+        reasons_against = {item.criterion: item.reason for item in checked.warnings}
         verdicts = []
-        for criterion in view.criteria or (None,):
+        for criterion in checked.ranked or (None,):
             prob, reasons = crm.explain(CriteriaSet((criterion,) if criterion else ()), first, second)
             warning = reasons_against.get(criterion) if criterion else None
             verdicts.append(CriterionVerdict(criterion, prob, tuple(reasons), warning))
@@ -251,7 +279,8 @@ class Service:
     def _row(self, benchmark: LoadedBenchmark, view: View, llm: str) -> NDArray[np.float32]:
         if llm not in benchmark.llms:
             raise LeaderboardError(f"{llm!r} is not ranked in {benchmark.record.info.title}.")
-        matrix = self.score_matrix(benchmark, registry.get_crm(view.crm), view.criteria)
+        crm = registry.get_crm(view.crm)
+        matrix = self.score_matrix(benchmark, crm, check_criteria(crm, view).ranked)
         return np.asarray(matrix[benchmark.llms.index(llm)])
 
     def _request(self, view: View) -> Request:
@@ -260,7 +289,8 @@ class Service:
         crm = registry.get_crm(view.crm)
         selected = _selected(benchmark, view)
         terms = self._terms(benchmark, view.control)
-        return Request(view, benchmark, crm, selected, terms, weighting(benchmark, view, selected))
+        checked = check_criteria(crm, view)
+        return Request(view, benchmark, crm, selected, checked, terms, weighting(benchmark, view, selected))
 
     def _terms(self, benchmark: LoadedBenchmark, control: Control) -> NDArray[np.float64] | None:
         """Return what the control takes out of win rates ``[L, Q, P]``, kept until the benchmark changes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, normalise
@@ -31,6 +31,13 @@ class View:
         soft: Mean probabilities instead of shares of wins.
         topic_weights: How much the queries of some categories or topics count; each name once.
         interests: What the person uses LLMs for, as ``read_interests`` cleans it: queries count by closeness.
+        keep_unjudged: Rank by criteria, too, that the judge says it cannot judge; else they are left out.
+        floor: The share of LLMs, by the default ranking, that is shown apart from the ranking, at least 0 and
+            less than 1; without criteria, and with None, every LLM is ranked.
+        must_have: LLMs that miss an Essential criterion come after those that do not.
+
+    Raises:
+        LeaderboardError: The floor is out of range.
     """
 
     benchmark: str = DEFAULT_BENCHMARK
@@ -41,6 +48,20 @@ class View:
     control: Control = Control.NONE
     topic_weights: tuple[TopicWeight, ...] = ()
     interests: tuple[str, ...] = ()
+    keep_unjudged: bool = False
+    floor: float | None = None
+    must_have: bool = False
+
+    def __post_init__(self) -> None:
+        if self.floor is not None and not 0 <= self.floor < 1:
+            raise LeaderboardError(
+                f"The floor must be a number from 0 to less than 1, as in 0.5, not {self.floor:g}."
+            )
+
+    @property
+    def crowd(self) -> View:
+        """The view without criteria, and without what only counts where there are some."""
+        return replace(self, criteria=CriteriaSet(), keep_unjudged=False, floor=None, must_have=False)
 
     def to_query(self) -> list[tuple[str, str]]:
         """Parameters of the link, defaults left out; ``from_query`` reads them back."""
@@ -55,6 +76,12 @@ class View:
             parameters.append(("control", self.control.value))
         parameters += [("topic-weight", str(weight)) for weight in self.topic_weights]
         parameters += [("interest", interest) for interest in self.interests]
+        if self.keep_unjudged:
+            parameters.append(("keep-unjudged", "1"))
+        if self.floor is not None:
+            parameters.append(("floor", repr(self.floor)))
+        if self.must_have:
+            parameters.append(("must-have", "1"))
         return parameters
 
     def to_link(self, base: str = "", **extra: str) -> str:
@@ -67,8 +94,8 @@ class View:
 
         Raises:
             CriterionError: A criterion that no judge can take.
-            LeaderboardError: A control that does not exist; A weight that is none; interests that are too
-                long or too many.
+            LeaderboardError: A control that does not exist; a weight or a floor that is none; interests that
+                are too long or too many.
         """
         criteria = (_read(text) for text in parameters.get("criterion", ()) if text.strip())
         return cls(
@@ -80,12 +107,22 @@ class View:
             control=Control.named(_last(parameters, "control", Control.NONE)),
             topic_weights=read_topic_weights(parameters.get("topic-weight", ())),
             interests=read_interests(parameters.get("interest", ())),
+            keep_unjudged=_last(parameters, "keep-unjudged", "") == "1",
+            floor=_floor(_last(parameters, "floor", "")),
+            must_have=_last(parameters, "must-have", "") == "1",
         )
 
 
 def _last(parameters: Mapping[str, Sequence[str]], name: str, default: str) -> str:
     values = parameters.get(name)
     return values[-1] if values else default
+
+
+def _floor(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise LeaderboardError(f"The floor {text!r} is no number: write one such as 0.5.") from None
 
 
 def _written(criterion: Criterion) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
-from crm.criteria import CriteriaSet, popular_criteria
+from crm.criteria import popular_criteria
 from leaderboard.compare import LETTERS, Column, SideBySide, in_words, side_by_side
 from leaderboard.export import rank_agreement_csv, ranks_csv
 from leaderboard.render.ranking_charts import bump_chart
@@ -104,7 +102,7 @@ def _leaderboard(view: View) -> tuple[Leaderboard | None, str]:
 
 def _buttons(view: View, views: tuple[View, ...]) -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
-    crowd = replace(view, criteria=CriteriaSet())
+    crowd = view.crowd
     if view.criteria and view not in views and len(views) < len(LETTERS):
         row.button("Add the leaderboard’s view", on_click=keep, args=(view,), icon=":material/add:")
     if crowd not in views and len(views) < len(LETTERS):

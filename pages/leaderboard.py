@@ -10,11 +10,13 @@ from leaderboard.view import View
 from pages._ui.criteria_editor import edit_criteria, show_criterion_warnings
 from pages._ui.live_ranking import live
 from pages._ui.ranking_tabs import show_ranking
+from pages._ui.requirements import choose_requirements
 from pages._ui.session import (
     change_view,
     come_through_app,
     correct_view,
     current_view,
+    page_floor,
     service,
     show,
     write_link,
@@ -39,6 +41,7 @@ def main() -> None:
     with st.container():  # keeps what follows in its place, however many rows there are
         edit_criteria(st.session_state.view.criteria)
         show_criterion_warnings(st.session_state.view)
+        choose_requirements(st.session_state.view)
     write_link()
     live(st.session_state.view, show_ranking)
 
@@ -56,8 +59,14 @@ def _choose_benchmark(view: View) -> None:
         slugs,
         format_func=titles.__getitem__,
         key="benchmark",
-        on_change=lambda: change_view(benchmark=st.session_state.benchmark, topics=(), topic_weights=()),
+        on_change=_change_benchmark,
     )
+
+
+def _change_benchmark() -> None:
+    slug: str = st.session_state.benchmark
+    floor = page_floor(slug) if st.session_state.view.criteria else None
+    change_view(benchmark=slug, topics=(), topic_weights=(), floor=floor)
 
 
 def _guarded_topics(view: View) -> None:

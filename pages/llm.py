@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from leaderboard.benchmark import missing_texts_message
@@ -10,7 +12,7 @@ from leaderboard.render.html import percent
 from leaderboard.render.ranking_charts import topic_chart
 from leaderboard.render.responses import faint_html, pair_html, query_html, verdict_html
 from leaderboard.result import Leaderboard
-from leaderboard.sentences import control_in_brief, warnings_in_brief
+from leaderboard.sentences import control_in_brief, left_out_in_brief, missed_in_words, warnings_in_brief
 from leaderboard.statistics.bootstrap import UNRANKED
 from pages._ui.critique import show_critique
 from pages._ui.live_ranking import live_status
@@ -67,7 +69,7 @@ def _choose_llm(leaderboard: Leaderboard) -> str:
         icon=":material/arrow_back:",
         query_params=as_parameters(leaderboard.view),
     )
-    llms = leaderboard.ranking.llms
+    llms = leaderboard.llms
     asked = st.query_params.get("llm")
     if asked is not None and asked not in llms:
         st.error(f"{asked!r} is not ranked in {leaderboard.benchmark.info.title}; the first LLM is shown.")
@@ -90,13 +92,17 @@ def _forget_query() -> None:
 
 
 def _headline(leaderboard: Leaderboard, llm: str) -> None:
-    ranking = leaderboard.ranking
+    under_floor = llm in leaderboard.ranking.under_floor
+    ranking = (leaderboard.ranking.without_floor if under_floor else None) or leaderboard.ranking
     row = ranking.llms.index(llm)
     st.title(plain(leaderboard.titles[llm]), anchor=False)
-    criteria = str(leaderboard.view.criteria) if leaderboard.view.criteria else "average preference"
+    criteria = str(leaderboard.criteria) if leaderboard.criteria else "average preference"
     first, second, third = st.columns(3)
     if ranking.rank[row] == UNRANKED:
         first.metric("Rank", "–")
+    elif under_floor:
+        first.metric("Rank", "–")
+        first.caption(f"Under the floor: would be {ranking.rank[row]} of {len(ranking.llms)}")
     else:
         first.metric("Rank", f"{ranking.rank[row]} of {len(ranking.llms)}")
         first.caption(f"95 %: {ranking.rank_low[row]} to {ranking.rank_high[row]}")
@@ -107,8 +113,11 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
     st.html(faint_html(f"Judged by: {criteria}"))
     if removed := control_in_brief(leaderboard.view.control):
         st.caption(f"{removed} above; topics and verdicts below are as they were judged.")
-    if warnings := warnings_in_brief(leaderboard.warnings):
-        st.html(faint_html(warnings))
+    if missed := missed_in_words(leaderboard.misses.get(llm, ())):
+        st.html(faint_html(f"It {missed}, a must"))
+    for doubt in (left_out_in_brief(leaderboard.left_out), warnings_in_brief(leaderboard.warnings)):
+        if doubt:
+            st.html(faint_html(doubt))
 
 
 def _chosen_query(scores: list[QueryScore]) -> str | None:
@@ -149,7 +158,7 @@ def _pair(leaderboard: Leaderboard, report: PairReport) -> None:
             baseline = f"Baseline: {leaderboard.baseline_title}"
             st.html(pair_html([(title, report.response), (baseline, report.baseline_response)]))
         _verdicts(report, title)
-        show_critique(leaderboard.view, report, title)
+        show_critique(replace(leaderboard.view, criteria=leaderboard.criteria), report, title)
         st.button("Close", on_click=_close, icon=":material/close:")
 
 

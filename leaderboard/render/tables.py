@@ -13,6 +13,7 @@ from leaderboard.compare import Column, SideBySide
 from leaderboard.render.chart_style import Palette
 from leaderboard.render.html import UNKNOWN, percent, render, with_minus
 from leaderboard.result import Leaderboard
+from leaderboard.sentences import missed_in_words
 from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.columns import STATISTIC_COLUMNS
 from leaderboard.statistics.correlation import Measure, highest_rbo
@@ -59,6 +60,7 @@ def ranking_table(
                 for column in shown
                 for value in [ranking.columns[column.key][row]]
             ],
+            "missed": missed_in_words(leaderboard.misses.get(llm, ())),
             "by_category": ranking.category_win_rate[row, places].tolist(),
         }
         for row, llm in enumerate(ranking.llms)
@@ -68,12 +70,34 @@ def ranking_table(
         rows=rows,
         categories=columns,
         statistics=shown,
-        compared=bool(leaderboard.view.criteria) and leaderboard.default is not None,
+        compared=bool(leaderboard.criteria) and leaderboard.default is not None,
         controlled=control is not None,
         caveats=leaderboard.caveats,
         criteria_key=leaderboard.view.criteria.key,
         accent=accent,
     )
+
+
+def under_floor_table(leaderboard: Leaderboard, link_of: Callable[[str], str], accent: str) -> str:
+    """Return the LLMs under the floor with the places they would have, best first; empty without any."""
+    everyone = leaderboard.ranking.without_floor
+    if everyone is None:
+        return ""
+    rows = [
+        {
+            "llm": llm,
+            "title": leaderboard.titles[llm],
+            "link": link_of(llm),
+            "missed": missed_in_words(leaderboard.misses.get(llm, ())),
+            "rank": everyone.rank[row],
+            "win_rate": float(everyone.win_rate[row]),
+            "low": float(everyone.ci_low[row]),
+            "high": float(everyone.ci_high[row]),
+        }
+        for llm in leaderboard.ranking.under_floor
+        for row in [everyone.llms.index(llm)]
+    ]
+    return render("under_floor", rows=rows, accent=accent)
 
 
 def groups_table(leaderboard: Leaderboard, certainty: PairwiseSignificance) -> str:

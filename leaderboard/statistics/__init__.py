@@ -3,6 +3,7 @@
 - `win_rate`: probabilities to outcomes to win rates, and the weights of queries in them
 - `bootstrap`: intervals of win rates and ranks; `ranking`: LLMs best first, with all that is known of each
 - `columns`: statistics with a column of their own
+- `requirements`: what an LLM is asked for besides winning
 - `style_control`: what a ranking can be controlled for, and the regression that does it
 - `significance`: which LLMs can be told apart
 - `correlation`: Kendall, NDCG, RBO, weighted τ and Spearman between two rankings, with p-values

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,18 @@ class Estimate:
         """[L], controlled if anything is controlled for."""
         return self.plain_win_rate if self.fit is None else self.fit.win_rate
 
-    def best_first(self, llms: Sequence[str]) -> NDArray[np.intp]:
-        """[L], indices by win rate, then mean probability, then name; LLMs without a win rate last."""
+    def best_first(self, llms: Sequence[str], missed: NDArray[np.integer] | None = None) -> NDArray[np.intp]:
+        """[L], indices by win rate, then mean probability, then name; LLMs without a win rate last.
+
+        Args:
+            missed: [L], what comes before the win rate, fewer first; nothing by default.
+        """
         keys = np.round(self.mean_prob, TIE_DECIMALS), np.round(self.win_rate, TIE_DECIMALS)
-        return np.lexsort((np.array(llms, dtype=str), *(-key for key in keys)))
+        order = np.lexsort((np.array(llms, dtype=str), *(-key for key in keys)))
+        if missed is None:
+            return order
+        first = np.where(np.isnan(self.win_rate), np.inf, missed)
+        return order[np.argsort(first[order], kind="stable")]
 
     @property
     def n_queries(self) -> NDArray[np.int64]:
@@ -169,6 +177,7 @@ class Ranking:
         category_names: C names, the columns of ``category_win_rate``.
         category_win_rate: [L, C], win rates within a category; NaN where none of it is selected or answered.
         removed: What was controlled for, and what the ranking would be without; None without a control.
+        without_floor: All LLMs with the places they would have; None where none of them is under a floor.
     """
 
     llms: tuple[str, ...]
@@ -183,6 +192,13 @@ class Ranking:
     category_names: tuple[str, ...]
     category_win_rate: NDArray[np.float64]
     removed: ControlEffect | None = None
+    without_floor: Ranking | None = None
+
+    @property
+    def under_floor(self) -> tuple[str, ...]:
+        """The LLMs under the floor, best first; this ranking is of the others."""
+        everyone = () if self.without_floor is None else self.without_floor.llms
+        return tuple(llm for llm in everyone if llm not in self.llms)
 
     @property
     def n_effective(self) -> NDArray[np.float64]:
@@ -208,6 +224,8 @@ def rank_llms(
     weights: NDArray[np.floating] | None = None,
     soft: bool = False,
     terms: NDArray[np.floating] | None = None,
+    under_floor: NDArray[np.bool_] | None = None,
+    missed: NDArray[np.integer] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Ranking:
@@ -223,6 +241,9 @@ def rank_llms(
         weights: [Q], how much each query counts, on any scale; a weight of 0 deselects the query.
         soft: rank by mean probability instead of the share of queries won.
         terms: [L, Q, P], what is controlled for, if anything is (``leaderboard.statistics.style_control``).
+        under_floor: [L], which LLMs are left out of the ranking; none by default.
+        missed: [L], how many musts each misses: fewer come first, whatever the win rates. The resamples leave
+            them as they are.
 
     Raises:
         LeaderboardError: if a name occurs twice; if arrays do not match or a category index has no name; if
@@ -233,32 +254,61 @@ def rank_llms(
     _check_names(llms)
     _check_shapes(prob, len(llms), queries, categories=categories, selected=chosen)
     found = estimate(prob, strata, used=chosen, weights=weights, soft=soft, terms=terms)
-    win_rate, n_queries = found.win_rate, found.n_queries
-    rank = _competition_ranks(win_rate)
-
-    samples = found.samples(resamples=resamples, seed=seed)
-    ci_low, ci_high = win_rate_interval(samples, win_rate, n_queries)
-    rank_low, rank_high = rank_interval(samples)
-    one_query = n_queries == 1
-    rank_low = np.where(one_query, 1, np.minimum(rank_low, rank))
-    rank_high = np.where(one_query, np.sum(rank != UNRANKED), np.maximum(rank_high, rank))
-
     counted = chosen if weights is None else chosen & (np.asarray(weights) > 0)
-    order = found.best_first(llms)
-    return Ranking(
-        llms=tuple(llms[index] for index in order),
-        rank=rank[order],
-        win_rate=win_rate[order],
-        ci_low=ci_low[order],
-        ci_high=ci_high[order],
-        rank_low=rank_low[order],
-        rank_high=rank_high[order],
-        n_queries=n_queries[order],
-        columns={key: values[order] for key, values in found.columns.items()},
-        category_names=tuple(category_names),
-        category_win_rate=_by_category(found, categories[counted], len(category_names))[order],
-        removed=_removed(found, order),
+    places = _Places(
+        llms,
+        found,
+        found.samples(resamples=resamples, seed=seed),
+        tuple(category_names),
+        _by_category(found, categories[counted], len(category_names)),
+        np.zeros(len(llms), dtype=np.int64) if missed is None else missed,
     )
+    everyone = places.among(np.ones(len(llms), dtype=np.bool_))
+    if under_floor is None or not under_floor.any():
+        return everyone
+    return replace(places.among(~under_floor), without_floor=everyone)
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """What rankings of some of L LLMs are made from, each as in ``Ranking``.
+
+    Attributes:
+        samples: [B, L], win rates in each resample.
+        missed: [L], how many musts each misses.
+    """
+
+    llms: Sequence[str]
+    found: Estimate
+    samples: NDArray[np.float32]
+    category_names: tuple[str, ...]
+    category_win_rate: NDArray[np.float64]
+    missed: NDArray[np.integer]
+
+    def among(self, chosen: NDArray[np.bool_]) -> Ranking:
+        """Return the ranking of the chosen LLMs [L], with places among them."""
+        found = self.found
+        order = found.best_first(self.llms, self.missed)
+        rows = order[chosen[order]]
+        win_rate, n_queries, samples = found.win_rate[rows], found.n_queries[rows], self.samples[:, rows]
+        missed = self.missed[rows]
+        rank = _competition_ranks(win_rate, missed)
+        ci_low, ci_high = win_rate_interval(samples, win_rate, n_queries)
+        rank_low, rank_high = _rank_intervals(samples, rank, n_queries, missed)
+        return Ranking(
+            llms=tuple(self.llms[row] for row in rows),
+            rank=rank,
+            win_rate=win_rate,
+            ci_low=ci_low,
+            ci_high=ci_high,
+            rank_low=rank_low,
+            rank_high=rank_high,
+            n_queries=n_queries,
+            columns={key: values[rows] for key, values in found.columns.items()},
+            category_names=self.category_names,
+            category_win_rate=self.category_win_rate[rows],
+            removed=_removed(found, rows, missed),
+        )
 
 
 def rank_changes(ranking: Ranking, reference: Ranking) -> NDArray[np.float64]:
@@ -293,12 +343,41 @@ def _check_shapes(prob: NDArray[np.floating], llms: int, queries: int, **per_que
             )
 
 
-def _competition_ranks(win_rate: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return ranks [L] "1, 2, 2, 4" from the highest win rate down; ``UNRANKED`` for NaN."""
-    ranked = ~np.isnan(win_rate)
+def _competition_ranks(win_rate: NDArray[np.float64], missed: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return ranks [L] "1, 2, 2, 4" from the highest win rate down, of those who miss fewer first.
+
+    ``UNRANKED`` for NaN.
+    """
     ranks = np.full(len(win_rate), UNRANKED, dtype=np.int64)
-    ranks[ranked] = rankdata(-np.round(win_rate[ranked], TIE_DECIMALS), method="min")
+    n_before = 0
+    for ranked in _tiers(~np.isnan(win_rate), missed):
+        ranks[ranked] = n_before + rankdata(-np.round(win_rate[ranked], TIE_DECIMALS), method="min")
+        n_before += int(ranked.sum())
     return ranks
+
+
+def _rank_intervals(
+    samples: NDArray[np.floating],
+    rank: NDArray[np.int64],
+    n_queries: NDArray[np.integer],
+    missed: NDArray[np.integer],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return best and worst rank [L], around the rank itself; on one query any rank among one's equals."""
+    low, high = np.full((2, len(rank)), UNRANKED, dtype=np.int64)
+    n_before = 0
+    for ranked in _tiers(rank != UNRANKED, missed):
+        n = int(ranked.sum())
+        best, worst = rank_interval(samples[:, ranked])
+        one_query = n_queries[ranked] == 1
+        low[ranked] = np.where(one_query, n_before + 1, np.minimum(n_before + best, rank[ranked]))
+        high[ranked] = np.where(one_query, n_before + n, np.maximum(n_before + worst, rank[ranked]))
+        n_before += n
+    return low, high
+
+
+def _tiers(ranked: NDArray[np.bool_], missed: NDArray[np.integer]) -> list[NDArray[np.bool_]]:
+    """Return who is ranked and misses equally many, as masks [L], the fewest first."""
+    return [ranked & (missed == count) for count in np.unique(missed[ranked])]
 
 
 def _by_category(found: Estimate, categories: NDArray[np.integer], count: int) -> NDArray[np.float64]:
@@ -313,8 +392,8 @@ def _by_category(found: Estimate, categories: NDArray[np.integer], count: int) -
     return columns
 
 
-def _removed(found: Estimate, order: NDArray[np.int64]) -> ControlEffect | None:
+def _removed(found: Estimate, rows: NDArray[np.intp], missed: NDArray[np.integer]) -> ControlEffect | None:
     if found.fit is None:
         return None
     plain = found.plain_win_rate
-    return ControlEffect(found.fit.effects, plain[order], _competition_ranks(plain)[order])
+    return ControlEffect(found.fit.effects, plain[rows], _competition_ranks(plain[rows], missed))

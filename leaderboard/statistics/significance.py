@@ -101,9 +101,16 @@ class PairwiseSignificance:
         )
 
 
-def pairwise_significance(found: Estimate, llms: Sequence[str]) -> PairwiseSignificance:
-    """Return what is certain of a ranking, from the win rates of L LLMs and their names in the same order."""
-    ranked = [row for row in found.best_first(llms).tolist() if not np.isnan(found.win_rate[row])]
+def pairwise_significance(
+    found: Estimate, llms: Sequence[str], left_out: NDArray[np.bool_] | None = None
+) -> PairwiseSignificance:
+    """Return what is certain of a ranking, from the win rates of L LLMs and their names in the same order.
+
+    Args:
+        left_out: [L], LLMs that are not looked at; none by default.
+    """
+    looked_at = ~np.isnan(found.win_rate) if left_out is None else ~np.isnan(found.win_rate) & ~left_out
+    ranked = [row for row in found.best_first(llms).tolist() if looked_at[row]]
     samples, win_rate = found.samples()[:, ranked], found.win_rate[ranked]
     n_queries = np.floor(found.columns["n_effective"][ranked]).astype(np.int64)
     apart = distinguishable(win_rate, samples, n_queries)

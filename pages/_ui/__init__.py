@@ -1,7 +1,7 @@
 """Parts of the pages, each drawing into the page that calls it.
 
 - `session`: the pages' list, the service, the view of this session and the link that carries it
-- `criteria_editor`, `topic_choice`: what a person asks for, in the view
+- `criteria_editor`, `requirements`, `topic_choice`: what a person asks for, in the view
 - `elicitation`, `checklist`: criteria found by choices and questions, and edited
 - `live_ranking`, `ranking_tabs`, `saved_views`: a ranking while a judge works, its tabs, views to compare
 - `agreement`, `critique`: how two judges agree; an LLM's critique of a response

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from crm import registry
@@ -15,7 +17,16 @@ from leaderboard.scoring_jobs.progress import State
 from leaderboard.statistics.correlation import Correlations, highest_rbo
 from leaderboard.view import View
 from pages._ui.live_ranking import PATIENCE, show_progress, subscriber, while_judging
-from pages._ui.session import change_view, draw_chart, errors_shown, palette, plain, service, show, write_link
+from pages._ui.session import (
+    change_criteria,
+    draw_chart,
+    errors_shown,
+    palette,
+    plain,
+    service,
+    show,
+    write_link,
+)
 
 _LISTED = 6
 _FIGURE_WIDTH = 165
@@ -40,9 +51,9 @@ def compare_judges(view: View) -> None:
     first, second = _choose_judges(judges)
     _edit_criteria(view.criteria)
     write_link({"on": summary.slug, "first": first, "second": second})
-    _live(
-        *(View(summary.slug, criteria=st.session_state.view.criteria, crm=name) for name in (first, second))
-    )
+    # By all criteria: leaving out what one of them cannot judge would ask the two for different things.
+    shared = View(summary.slug, criteria=st.session_state.view.criteria, keep_unjudged=True)
+    _live(replace(shared, crm=first), replace(shared, crm=second))
 
 
 def _choose_benchmark(view: View) -> BenchmarkSummary:
@@ -92,7 +103,7 @@ def _edit_criteria(criteria: CriteriaSet) -> None:
 
 def _read_criteria() -> None:
     try:
-        change_view(criteria=CriteriaSet.from_lines(st.session_state.agreement_criteria))
+        change_criteria(CriteriaSet.from_lines(st.session_state.agreement_criteria))
         st.session_state.agreement_error = None
     except CriterionError as error:
         st.session_state.agreement_error = str(error)

@@ -11,7 +11,7 @@ from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.errors import CriterionError
 from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
 from leaderboard.elicitation.text import evidence_sentence
-from pages._ui.session import change_view, plain
+from pages._ui.session import change_criteria, plain
 
 
 @dataclass(frozen=True)
@@ -126,5 +126,5 @@ def _rank(lines: Mapping[str, ChecklistLine], added: str) -> None:
     if not criteria:
         st.error("No criterion is left: type one, or take a line in again.")
         return
-    change_view(criteria=criteria)
+    change_criteria(criteria)
     st.switch_page("pages/leaderboard.py")

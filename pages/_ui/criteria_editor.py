@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -10,10 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 from crm import registry
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, popular_criteria
 from crm.errors import CriterionError
-from leaderboard.request import criterion_warnings
-from leaderboard.sentences import warning_sentence, warnings_in_brief
+from crm.protocol import CriterionWarning
+from leaderboard.request import check_criteria
+from leaderboard.sentences import left_out_in_brief, left_out_sentence, warning_sentence, warnings_in_brief
 from leaderboard.view import View
-from pages._ui.session import SHOWN_ERRORS, change_view, plain, show
+from pages._ui.session import SHOWN_ERRORS, change_criteria, change_view, plain, show
 
 _EXAMPLES_SHOWN = 7
 """Popular sets that have a button; all of them are in the list beside."""
@@ -148,7 +149,7 @@ def _change(index: int, weight_key: str, avoid_key: str) -> None:
 
 def _set(criteria: CriteriaSet) -> None:
     st.session_state.pop("criteria_error", None)
-    change_view(criteria=criteria)
+    change_criteria(criteria)
 
 
 _SHOWN = 3
@@ -157,13 +158,32 @@ _SHOWN = 3
 def show_criterion_warnings(view: View) -> None:
     """Draw a notice for every criterion that the judge cannot judge, and for a list at odds with itself.
 
-    What is wrong with the judge itself stands where the ranking is.
+    Below those criteria is a switch that takes them in. What is wrong with the judge itself stands where the
+    ranking is.
     """
     try:
-        warnings = criterion_warnings(registry.get_crm(view.crm), view.criteria)
+        checked = check_criteria(registry.get_crm(view.crm), view)
     except SHOWN_ERRORS:
         return
+    _notices(checked.left_out, left_out_sentence, left_out_in_brief)
+    _notices(checked.warnings, warning_sentence, warnings_in_brief)
+    if checked.left_out or any(item.criterion is not None for item in checked.warnings):
+        show("keep_unjudged", view.keep_unjudged)
+        st.toggle(
+            "Rank by what the judge cannot judge as well",
+            key="keep_unjudged",
+            on_change=lambda: change_view(keep_unjudged=st.session_state.keep_unjudged),
+            help="By default they are left out, as the ranking would follow what you did not ask for.",
+        )
+
+
+def _notices(
+    warnings: Sequence[CriterionWarning],
+    sentence: Callable[[CriterionWarning], str],
+    in_brief: Callable[[Iterable[CriterionWarning]], str],
+) -> None:
+    """Draw the first few warnings each in a sentence, and the others in one line."""
     for warning in warnings[:_SHOWN]:
-        st.info(plain(warning_sentence(warning)), icon=":material/help:")
+        st.info(plain(sentence(warning)), icon=":material/help:")
     if more := warnings[_SHOWN:]:
-        st.info(plain(f"{len(more)} more. {warnings_in_brief(more)}"), icon=":material/help:")
+        st.info(plain(f"{len(more)} more. {in_brief(more)}"), icon=":material/help:")

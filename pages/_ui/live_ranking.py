@@ -115,7 +115,7 @@ def _draw_last(draw: Draw, why: Callable[[], None]) -> None:
         why()
         if last is None:
             return
-        wishes = f"for “{last.view.criteria}”" if last.view.criteria else "without criteria"
+        wishes = f"for “{last.criteria}”" if last.criteria else "without criteria"
         title = last.benchmark.info.title
         st.caption(plain(f"Below is your last ranking: {title}, {wishes}, judged by {last.view.crm}."))
     draw(last)

@@ -20,9 +20,10 @@ from leaderboard.render.robustness_sentences import (
     headline,
     sensitivity_sentences,
 )
-from leaderboard.render.tables import grades_table, groups_table, ranking_table
+from leaderboard.render.tables import grades_table, groups_table, ranking_table, under_floor_table
 from leaderboard.result import Leaderboard
 from leaderboard.robustness import MAX_CRITERIA, Robustness, assess_robustness
+from leaderboard.sentences import UNDER_FLOOR
 from leaderboard.statistics.significance import PairwiseSignificance
 from pages._ui.agreement import correlation_figures
 from pages._ui.live_ranking import is_active
@@ -43,18 +44,19 @@ from pages._ui.session import (
 def show_ranking(leaderboard: Leaderboard) -> None:
     """Draw what is known of a ranking, and its tabs."""
     with st.container():
-        if leaderboard.view.criteria:
+        if leaderboard.criteria:
             st.subheader(leaderboard.summary or "Your ranking", anchor=False)
         else:
             st.subheader("The crowd’s ranking", anchor=False)
             st.markdown(
-                "This is what people prefer on average. Type what *you* like above, or click an example."
+                plain(leaderboard.nothing_left)
+                or "This is what people prefer on average. Type what *you* like above, or click an example."
             )
         _describe(leaderboard)
     views: dict[str, Callable[[Leaderboard], None]] = {"Ranking": _table, "Chart": _chart}
-    if leaderboard.view.criteria and leaderboard.correlations is not None:
+    if leaderboard.criteria and leaderboard.correlations is not None:
         views["You and the crowd"] = _compare
-    if len(leaderboard.view.criteria) > 1:
+    if len(leaderboard.criteria) > 1:
         views["By criterion"] = _by_criterion
     views["How sure"] = _robustness
     # Only the open one is drawn: charts cost the browser more than all the rest.
@@ -69,10 +71,11 @@ def _describe(leaderboard: Leaderboard) -> None:
     """Draw the paper's line: version, number of examples and of models; and who judged."""
     info = leaderboard.benchmark.info
     judged = f"{leaderboard.n_judged} of " if leaderboard.n_judged < leaderboard.n_queries else ""
+    above = f"{len(leaderboard.ranking.llms)} of " if leaderboard.ranking.under_floor else ""
     parts = [
         f"{info.title}, version {info.version or '–'}",
         f"{judged}{leaderboard.n_queries} queries",
-        f"{len(leaderboard.ranking.llms)} LLMs against {leaderboard.baseline_title}",
+        f"{above}{len(leaderboard.llms)} LLMs against {leaderboard.baseline_title}",
         f"judged by {leaderboard.view.crm} CRM {leaderboard.crm_version}",
     ]
     st.caption(plain(" · ".join(parts)))
@@ -96,7 +99,8 @@ def _table(leaderboard: Leaderboard) -> None:
     columns = leaderboard.shown_categories
 
     def csv() -> str:
-        return ranking_csv(leaderboard.ranking, columns, note="; ".join(leaderboard.caveats))
+        misses = leaderboard.misses if leaderboard.musts else None
+        return ranking_csv(leaderboard.ranking, columns, misses=misses, note="; ".join(leaderboard.caveats))
 
     row = st.container(horizontal=True, vertical_alignment="center")
     # While a slow judge works there would be a new file every moment, so it is written when asked for.
@@ -105,7 +109,7 @@ def _table(leaderboard: Leaderboard) -> None:
     with row.popover("Link to this view", icon=":material/link:"):
         st.code(leaderboard.view.to_link(st.context.url or ""), language=None, wrap_lines=True)
         st.caption(
-            "Topics, interests, criteria, weights, judge and control are in the link; "
+            "Topics, interests, criteria, weights, floor, musts, judge and control are in the link; "
             "whoever opens it sees the same."
         )
     offer_to_keep(leaderboard.view, row)
@@ -115,6 +119,9 @@ def _table(leaderboard: Leaderboard) -> None:
     st.html(ranking_table(leaderboard, columns if wide else (), _link_to_llm(leaderboard), palette().accent))
     _look_inside(leaderboard)
     st.caption("Score: percentage of queries on which the LLM beats the baseline, with its 95 % interval.")
+    if below := under_floor_table(leaderboard, _link_to_llm(leaderboard), palette().accent):
+        st.subheader(UNDER_FLOOR, anchor=False)
+        st.html(below)
 
 
 def _chart(leaderboard: Leaderboard) -> None:
@@ -148,7 +155,7 @@ def _grades(leaderboard: Leaderboard, found: Alignment | None) -> None:
         "their mean by weight (PrefAlign); the ranking weighs all criteria in each response at once, so the "
         "two may differ."
     )
-    if len(leaderboard.view.criteria) > MOST_GRADED:
+    if len(leaderboard.criteria) > MOST_GRADED:
         st.caption(f"Only your first {MOST_GRADED} criteria are graded.")
     offer_file(st, "Download CSV", found.to_csv(), f"usl-{leaderboard.view.benchmark}-grades.csv")
 
@@ -162,8 +169,10 @@ def _robustness(leaderboard: Leaderboard) -> None:
         return
     titles = leaderboard.titles
     st.markdown(f"**{plain(headline(found.significance, titles))}**")
-    if leaderboard.view.criteria and leaderboard.default is not None:
+    if leaderboard.criteria and leaderboard.default is not None:
         st.markdown(plain(against_the_crowds_favourite(found.significance, leaderboard.default, titles)))
+    if leaderboard.misses:
+        st.caption("Only the LLMs that miss the fewest musts are compared here.")
     if len(found.significance.llms) >= _LEAST:
         _two_llms(found.significance, leaderboard)
     _sensitivity(found, leaderboard)
@@ -209,15 +218,15 @@ def _sensitivity(found: Robustness, leaderboard: Leaderboard) -> None:
     lines = sensitivity_sentences(
         found.without_one,
         leaderboard.titles,
-        criteria_tried=found.criteria_tried and bool(leaderboard.view.criteria),
+        criteria_tried=found.criteria_tried and bool(leaderboard.criteria),
     )
     if not lines:
         return
     st.subheader("What the top hangs on", anchor=False)
     st.markdown("\n".join(f"- {plain(line)}" for line in lines))
-    if found.criteria_tried and len(leaderboard.view.criteria) > MAX_CRITERIA:
+    if found.criteria_tried and len(leaderboard.criteria) > MAX_CRITERIA:
         st.caption(f"Only your first {MAX_CRITERIA} criteria are left out in turn.")
-    if not found.criteria_tried and leaderboard.view.criteria:
+    if not found.criteria_tried and leaderboard.criteria:
         st.caption("This judge reads texts, so no criterion is left out in turn: that would take too long.")
 
 
@@ -238,7 +247,7 @@ def _look_inside(leaderboard: Leaderboard) -> None:
         return
     chosen = st.selectbox(
         "Look inside an LLM",
-        leaderboard.ranking.llms,
+        leaderboard.llms,
         index=None,
         key="look_inside",
         format_func=lambda llm: leaderboard.titles[llm],

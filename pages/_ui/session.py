@@ -13,6 +13,7 @@ import streamlit as st
 from plotly.graph_objects import Figure
 from streamlit.navigation.page import Page
 
+from crm.criteria import CriteriaSet
 from crm.embedded.encoder import sentence_encoder
 from crm.errors import CRMError
 from db import DatabaseError
@@ -72,6 +73,28 @@ def change_view(**changes: Any) -> None:
     """Replace parts of the view; for the callbacks of widgets, also of those that found nothing to change."""
     st.session_state.changed_here = True
     correct_view(**changes)
+
+
+PAGE_FLOOR = 0.5
+"""What the first criteria of a person come with; a link names it, and one without has none."""
+_FEWEST = 10
+"""LLMs of a benchmark; of fewer, half are too few to choose from."""
+
+
+def change_criteria(criteria: CriteriaSet) -> None:
+    """Replace the view's criteria; the first ones come with a floor, and with the last one it goes."""
+    view: View = st.session_state.view
+    if not criteria:
+        st.session_state.view = view.crowd
+    elif not view.criteria and view.floor is None:
+        correct_view(floor=page_floor(view.benchmark))
+    change_view(criteria=criteria)
+
+
+def page_floor(benchmark: str) -> float | None:
+    """Return the floor that a page begins with; None for a benchmark of few LLMs."""
+    n_llms = {summary.slug: summary.n_llms for summary in service().benchmarks()}
+    return PAGE_FLOOR if n_llms.get(benchmark, 0) >= _FEWEST else None
 
 
 def stay() -> NoReturn:

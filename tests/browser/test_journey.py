@@ -49,6 +49,11 @@ def test_from_the_first_look_to_a_shared_link(
     page.get_by_role("button", name="Rank LLMs for me").click()
     expect(page.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
     settle(page)
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(24)
+    expect(page.locator('table[data-testid="under-floor"] tbody tr')).to_have_count(23)
+    page.get_by_text("Criteria alone", exact=True).click()
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(47)
+    settle(page)
     own = llms(page)
     assert own != crowd
     assert own.index("gpt-3.5-turbo-1106") < own.index("gpt4_1106_preview_verbose")
@@ -123,7 +128,9 @@ def test_markup_in_a_criterion_runs_nowhere(context: BrowserContext, app_url: st
     page = context.new_page()
     said: list[str] = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    page.goto(f"{app_url}?benchmark=dailybench&criterion=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+    page.goto(
+        f"{app_url}?benchmark=dailybench&keep-unjudged=1&criterion=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"
+    )
     expect(page.locator(f"{TABLE} tbody tr").first).to_be_visible()
     expect(page.get_by_text("<img src=x onerror=alert(1)>").first).to_be_visible()
     page.locator(f"{TABLE} tbody tr a").first.click()

@@ -216,18 +216,20 @@ def test_what_the_judge_doubts_is_said_wherever_the_ranking_goes(
     said: list[str] = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
     doubted = "<img src=x onerror=alert(1)> of 1990"
-    page.goto(link(app_url, "Warm", doubted, "Short", "Formal", topics=("Puzzles & Logic",)))
+    page.goto(link(app_url, "Warm", doubted, "Short", "Formal", "Plain", topics=("Puzzles & Logic",)))
 
-    expect(page.get_by_text(f"Do not rely on “{doubted}” in this ranking.")).to_be_visible()
+    expect(page.get_by_text(f"“{doubted}” is left out of this ranking.")).to_be_visible()
     expect(page.get_by_text("These criteria ask for contrary things.").first).to_be_visible()
     expect(page.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
-    caption = f"Doubtful: “{doubted}”; These criteria ask for contrary things."
-    expect(page.locator(f"{TABLE} caption")).to_have_text(caption)
+    left_out = f"Left out, as the judge cannot judge it: “{doubted}”"
+    doubt = "Doubtful: These criteria ask for contrary things."
+    expect(page.locator(f"{TABLE} caption")).to_have_text(left_out + doubt)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download CSV").click()
     download.value.save_as(tmp_path / "ranking.csv")
     with (tmp_path / "ranking.csv").open(newline="", encoding="utf-8") as lines:
-        assert {row["note"] for row in csv.DictReader(lines)} == {caption}
+        assert {row["note"] for row in csv.DictReader(lines)} == {f"{left_out}; {doubt}"}
     page.locator(f"{TABLE} tbody tr a").first.click()
-    expect(page.get_by_text(caption)).to_be_visible()
+    expect(page.get_by_text(left_out)).to_be_visible()
+    expect(page.get_by_text(doubt)).to_be_visible()
     assert not said

@@ -191,6 +191,29 @@ class TestRank:
         assert [row["llm"] for row in json.loads(out)] == list(shown.ranking.llms)
         assert json.loads(out)[0]["n_effective"] == round(shown.n_effective, 1) < 200
 
+    def test_who_is_under_the_floor_follows_apart(self, run_main: Run) -> None:
+        options = ("rank", "--criterion", "Short answers", "--floor", "0.5")
+        code, out, _ = run_main(main, *options)
+        above, below = out.split("\n\nUnder the floor: suited, but generally not preferred:\n")
+
+        assert code == 0
+        assert len(above.splitlines()) == 1 + 24
+        assert below.splitlines()[0].split() == ["would", "be", "LLM", "win", "rate"]
+        assert len(below.split("\n\n")[0].splitlines()) == 1 + 23
+        assert "47 LLMs against" in below
+        rows = rows_of(run_main(main, *options, "--format", "csv")[1])
+        assert [row["under_floor"] for row in rows] == ["no"] * 24 + ["yes"] * 23
+        refused(run_main(main, *options[:-1], "1.5"), "The floor must be a number from 0 to less than 1")
+
+    def test_what_is_missed_of_a_must_stands_beside_the_llm(self, run_main: Run) -> None:
+        options = ("rank", "--benchmark", "dailybench", "--criterion", "concise and direct", "--must-have")
+        out = run_main(main, *options)[1]
+        rows = rows_of(run_main(main, *options, "--format", "csv")[1])
+
+        assert [row["misses"] for row in rows] == [""] * 3 + ["concise and direct"] * 4
+        assert out.count("misses") == 4
+        assert "misses" not in run_main(main, *options[:-1])[1]
+
     def test_a_selection_too_narrow_to_rank_is_noted(self, run_main: Run) -> None:
         code, _, err = run_main(main, "rank", "--benchmark", "dailybench", "--topic", "Poetry")
 
@@ -274,8 +297,26 @@ class TestSlowJudges:
         code, out, err = run_main(main, *self.ARGUMENTS, *arguments)
 
         assert code == 0
-        assert "Do not rely" not in out
-        assert err == "note: Do not rely on “of 1990” in this ranking. It tells no number from another.\n"
+        assert "of 1990" not in out
+        assert err == "note: “of 1990” is left out of this ranking. It tells no number from another.\n"
+        kept = run_main(main, *self.ARGUMENTS, *arguments, "--keep-unjudged")
+        assert kept[2] == "note: Do not rely on “of 1990” in this ranking. It tells no number from another.\n"
+
+    def test_where_nothing_can_be_judged_the_ranking_is_the_default_one(
+        self, url: None, run_main: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        register(monkeypatch, judge := WarningCRM())
+        options = ("rank", "--benchmark", "dailybench", "--crm", "slow", "--topic", "Puzzles & Logic")
+        crowd = run_main(main, *options, "--format", "csv")[1]
+        n_asked = len(judge.asked)
+        _, out, err = run_main(main, *options, "--criterion", "of 1990", "--format", "csv")
+
+        assert out == crowd
+        assert len(judge.asked) == n_asked
+        assert err.endswith(
+            "note: Your criterion is left out, so this is the ranking without criteria: "
+            "what people prefer on average.\n"
+        )
 
 
 class TestCorrelate:

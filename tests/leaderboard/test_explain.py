@@ -89,6 +89,15 @@ def test_grades_are_of_the_views_queries_as_it_weighs_them(service: Service) -> 
     assert not np.allclose(emails.grades, graded(service, BOTH).grades)
 
 
+def test_what_is_left_out_of_the_ranking_is_not_graded(service: Service) -> None:
+    finnish = Criterion("Written in Finnish")
+    view = replace(BOTH, criteria=CriteriaSet((finnish, *BOTH.criteria)))
+
+    assert graded(service, view).criteria == tuple(BOTH.criteria)
+    assert graded(service, replace(view, keep_unjudged=True)).criteria == tuple(view.criteria)
+    assert alignment(service, replace(BOTH, criteria=CriteriaSet((finnish,)))) is None
+
+
 def test_an_llm_without_responses_has_no_grade() -> None:
     grades = np.array([[4.0, 1.0], [np.nan, np.nan]])
 
@@ -126,4 +135,5 @@ def test_tables_and_files_hold_names_as_text() -> None:
 def test_only_so_many_criteria_are_graded(service: Service, count: int) -> None:
     many = CriteriaSet(tuple(Criterion(f"Wish number {place}") for place in range(count)))
 
-    assert graded(service, replace(BOTH, criteria=many)).grades.shape == (7, min(count, 20))
+    view = replace(BOTH, criteria=many, keep_unjudged=True)
+    assert graded(service, view).grades.shape == (7, min(count, 20))

@@ -1,6 +1,7 @@
 """Leaderboards of slow judges: what there is so far, first the criteria, then the comparison."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -199,6 +200,11 @@ def test_doubts_come_with_the_leaderboard(own_service: Service, monkeypatch: pyt
     criteria = CriteriaSet.of(["warm", "written before 1990"])
     shown = own_service.leaderboard(View("dailybench", criteria=criteria, crm="slow"), subscriber=None)
 
-    [warning] = shown.warnings
-    assert warning.criterion == tuple(criteria)[1]
-    assert own_service.leaderboard(View("dailybench", crm="slow"), subscriber=None).warnings == ()
+    [left_out] = shown.left_out
+    assert left_out.criterion == tuple(criteria)[1]
+    assert (shown.criteria, shown.warnings) == (CriteriaSet.of(["warm"]), ())
+    assert shown.judging is not None
+    kept = own_service.leaderboard(replace(shown.view, keep_unjudged=True), subscriber=None)
+    assert (kept.criteria, kept.warnings, kept.left_out) == (criteria, (left_out,), ())
+    without = own_service.leaderboard(View("dailybench", crm="slow"), subscriber=None)
+    assert (without.warnings, without.left_out) == ((), ())

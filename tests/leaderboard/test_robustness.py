@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from leaderboard.render.robustness_sentences import (
     against_the_crowds_favourite,
     comparison_sentences,
@@ -53,6 +55,14 @@ def test_without_a_category_the_top_is_that_of_the_other_queries(service: Servic
 
     assert [item.left_out for item in categories] == list(names)
     assert categories[0].after == rest.llms[:3]
+
+
+def test_what_is_left_out_of_the_ranking_is_not_left_out_in_turn(service: Service) -> None:
+    with_finnish = replace(TWO, criteria=CriteriaSet((*TWO.criteria, Criterion("Written in Finnish"))))
+    leaderboard, found = both(service, with_finnish)
+
+    assert leaderboard.criteria == TWO.criteria
+    assert found.without_one == both(service, TWO)[1].without_one
 
 
 def test_one_category_alone_cannot_be_left_out(service: Service) -> None:

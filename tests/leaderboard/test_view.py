@@ -40,6 +40,9 @@ views = st.builds(
     interests=st.lists(wishes.filter(lambda text: len(text.splitlines()) <= 3), max_size=3).map(
         read_interests
     ),
+    keep_unjudged=st.booleans(),
+    floor=st.none() | st.floats(0, 1, exclude_max=True),
+    must_have=st.booleans(),
 )
 
 
@@ -81,6 +84,9 @@ def test_a_full_view_is_written_readably() -> None:
         control=Control.STYLE,
         topic_weights=(TopicWeight("Puzzles & Logic", 2), TopicWeight("Poetry", 0.5)),
         interests=("emails to customers",),
+        keep_unjudged=True,
+        floor=0.5,
+        must_have=True,
     )
 
     assert view.to_query() == [
@@ -98,6 +104,9 @@ def test_a_full_view_is_written_readably() -> None:
         ("topic-weight", "Puzzles & Logic=2"),
         ("topic-weight", "Poetry=0.5"),
         ("interest", "emails to customers"),
+        ("keep-unjudged", "1"),
+        ("floor", "0.5"),
+        ("must-have", "1"),
     ]
     assert followed(view.to_link()) == view
 
@@ -137,6 +146,29 @@ def test_of_a_repeated_parameter_the_last_counts_and_topics_count_once() -> None
 def test_a_control_that_does_not_exist_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(LeaderboardError, match="choose one of none, length, style"):
         View.from_query({"control": ["width"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("half", "'half' is no number"),
+        ("1", "not 1"),
+        ("-0.5", "not -0.5"),
+        ("nan", "not nan"),
+        ("inf", "inf"),
+    ],
+)
+def test_what_is_no_floor_is_refused(text: str, message: str) -> None:
+    with pytest.raises(LeaderboardError, match=f"The floor .*{message}"):
+        View.from_query({"floor": [text]})
+
+
+def test_the_crowds_view_keeps_what_does_not_need_criteria() -> None:
+    view = View(
+        "dailybench", ("a",), CriteriaSet.of(["b"]), soft=True, keep_unjudged=True, floor=0.5, must_have=True
+    )
+
+    assert view.crowd == View("dailybench", ("a",), soft=True)
 
 
 written_names = st.text(min_size=1, max_size=20).filter(str.strip)

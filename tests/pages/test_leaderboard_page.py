@@ -276,6 +276,88 @@ def test_too_long_an_interest_is_refused_and_the_last_ranking_stays(page: AppTes
     assert table(page) == before
 
 
+def test_what_cannot_be_judged_is_left_out_until_it_is_switched_on(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    crowd = names(page)
+    assert "keep_unjudged" not in [toggle.key for toggle in page.toggle]
+    page.text_area(key="criteria_text").set_value("Written in Finnish").run()
+    assert not page.exception
+    assert names(page) == crowd
+    assert "“Written in Finnish” is left out of this ranking." in texts(page)
+    assert "Your criterion is left out, so this is the ranking without criteria" in texts(page)
+    page.text_area(key="criteria_text").set_value("Written in Finnish\nPlayful humor").run()
+    assert names(page)[0] == "jester"
+    alone = table(page).split("<thead>")[1]
+    page.toggle(key="keep_unjudged").set_value(True).run()
+    assert parameter(page, "keep-unjudged") == ["1"]
+    assert "Do not rely on “Written in Finnish” in this ranking." in texts(page)
+    assert table(page).split("<thead>")[1] != alone
+
+
+def under_floor(page: AppTest) -> int:
+    """How many LLMs are shown apart, under the floor."""
+    shown = [element.body for element in page.get("html") if 'data-testid="under-floor"' in element.body]
+    return sum(body.count("data-llm=") for body in shown)
+
+
+def test_the_first_criteria_come_with_a_floor_and_the_papers_ranking_is_a_click_away(page: AppTest) -> None:
+    page.run()
+    assert "floor" not in page.query_params
+    page.text_area(key="criteria_text").set_value("Short answers").run()
+    assert not page.exception
+    assert (len(names(page)), under_floor(page)) == (24, 23)
+    assert parameter(page, "floor") == ["0.5"]
+    assert "24 of 47 LLMs against" in texts(page)
+    page.segmented_control(key="floor").set_value("Criteria alone").run()
+    assert (len(names(page)), under_floor(page)) == (47, 0)
+    assert "floor" not in page.query_params
+    page.text_area(key="criteria_text").set_value("Short answers\nWarm").run()
+    assert len(names(page)) == 47
+    page.segmented_control(key="floor").set_value("Good and suited").run()
+    assert (len(names(page)), under_floor(page)) == (24, 23)
+    next(button for button in page.button if button.label == "Clear").click().run()
+    assert (len(names(page)), under_floor(page)) == (47, 0)
+    assert "floor" not in page.query_params
+
+
+def test_a_link_without_a_floor_shows_all_and_one_with_another_keeps_it(page: AppTest) -> None:
+    page.query_params["criterion"] = "Short answers"
+    page.run()
+    assert (len(names(page)), page.segmented_control(key="floor").value) == (47, "Criteria alone")
+    page.query_params["floor"] = "0.9"
+    page.run()
+    assert (len(names(page)), page.segmented_control(key="floor").value) == (5, "Good and suited")
+    assert "Only LLMs in the best 10 % of what people prefer in general" in texts(page)
+
+
+def test_of_few_llms_none_is_under_a_floor_unless_a_link_asks_for_it(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    page.text_area(key="criteria_text").set_value("Short answers").run()
+    assert len(names(page)) == 7
+    assert "floor" not in page.query_params
+    page.selectbox(key="benchmark").set_value("alpaca-eval").run()
+    assert len(names(page)) == 24
+
+
+def test_essential_criteria_become_a_must_by_a_switch(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = ["Concise and direct", "optional|Warm"]
+    page.run()
+    assert "misses" not in table(page)
+    page.toggle(key="must_have").set_value(True).run()
+    assert not page.exception
+    assert parameter(page, "must-have") == ["1"]
+    assert table(page).count("misses “Concise and direct”") == 4
+    assert "Essential criteria are a must: 4 of 7 LLMs miss one" in table(page)
+    page.session_state["tabs"] = "How sure"
+    page.run()
+    assert "Only the LLMs that miss the fewest musts are compared here." in texts(page)
+    page.segmented_control(key="weight:0").set_value("Important").run()
+    assert "must_have" not in [toggle.key for toggle in page.toggle]
+
+
 def test_a_narrow_selection_warns(page: AppTest) -> None:
     page.query_params["benchmark"] = "dailybench"
     page.query_params["topic"] = "Poetry"

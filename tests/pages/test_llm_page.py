@@ -32,6 +32,18 @@ def test_shows_rank_and_score_by_topic(page: AppTest) -> None:
     assert page.get("plotly_chart")
 
 
+def test_an_llm_under_the_floor_has_the_place_that_it_would_have(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = "Concise and direct"
+    page.query_params["llm"] = "brevia"
+    page.query_params["floor"] = "0.5"
+    page.run()
+    assert not page.exception
+    assert page.metric[0].value == "–"
+    assert "Under the floor: would be 1 of 7" in [caption.value for caption in page.caption]
+    assert len(page.selectbox(key="llm").options) == 7
+
+
 def test_a_query_shows_both_responses_and_the_reasons(page: AppTest) -> None:
     page.query_params["benchmark"] = "dailybench"
     page.query_params["criterion"] = "Concise and direct"

@@ -144,6 +144,16 @@ def test_doubts_are_said_at_the_criteria_in_the_table_and_inside_an_llm(
     page.query_params["criterion"] = ["Warm", *(f"<u>*{year}*</u>" for year in range(1990, 1996))]
     page.run()
     notices = [element.value.replace("\\", "") for element in page.info]
+    assert "“<u>*1990*</u>” is left out of this ranking. It tells no number from another." in notices
+    assert any(
+        notice == "3 more. Left out, as the judge cannot judge it: “<u>*1993*</u>”; “<u>*1994*</u>”; "
+        "“<u>*1995*</u>”"
+        for notice in notices
+    )
+    wait_until(lambda: bar(page.run()) == "")
+    assert "Left out, as the judge cannot judge it: “&lt;u&gt;*1990*&lt;/u&gt;”" in table(page)
+    page.toggle(key="keep_unjudged").set_value(True).run()
+    notices = [element.value.replace("\\", "") for element in page.info]
     assert "Do not rely on “<u>*1990*</u>” in this ranking. It tells no number from another." in notices
     assert any(
         notice.startswith("4 more. Doubtful: “<u>*1993*</u>”;")
@@ -152,6 +162,7 @@ def test_doubts_are_said_at_the_criteria_in_the_table_and_inside_an_llm(
     )
     wait_until(lambda: bar(page.run()) == "")
     assert "Doubtful: “&lt;u&gt;*1990*&lt;/u&gt;”" in table(page)
+    assert "1" in page.query_params["keep-unjudged"]
     page.switch_page("pages/llm.py").run()
     assert any("Doubtful: “&lt;u&gt;" in element.body for element in page.get("html"))
 
@@ -168,6 +179,7 @@ def test_a_doubt_stands_at_the_verdict_it_is_about(page: AppTest, monkeypatch: p
 
     register(monkeypatch, Doubting())
     page.query_params["criterion"] = ["Playful humor", "Old"]
+    page.query_params["keep-unjudged"] = "1"
     page.query_params["llm"] = "jester"
     page.query_params["topic"] = "Short fiction"
     page.query_params["query"] = "01-1"
@@ -180,3 +192,8 @@ def test_a_doubt_stands_at_the_verdict_it_is_about(page: AppTest, monkeypatch: p
         False,
         True,
     ]
+    page.query_params["keep-unjudged"] = "0"
+    page.run()
+    bodies = [element.body for element in page.get("html")]
+    assert len([body for body in bodies if " %</b> " in body]) == 2
+    assert any("Left out, as the judge cannot judge it: “Old”" in body for body in bodies)

@@ -1,0 +1,48 @@
+"""What an LLM is asked for besides winning: a floor of general quality, and criteria that are a must."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.statistics.bootstrap import UNRANKED
+from leaderboard.statistics.ranking import Ranking
+from leaderboard.statistics.win_rate import outcomes, win_rates
+
+# A share of LLMs that is whole but for rounding is that number: 0.29 of 100 is 29.
+_ROUNDING = 1e-9
+
+
+def under_floor(default: Ranking, llms: Sequence[str], floor: float) -> NDArray[np.bool_]:
+    """Return which LLMs [L] are in the lowest share ``floor`` of the default ranking.
+
+    Of n ranked LLMs that is ⌊floor · n⌋, fewer where the last above shares its rank with others; one that the
+    default ranking cannot rank is not under the floor.
+
+    Args:
+        floor: In [0, 1).
+    """
+    ranks = default.ranks
+    n_above = len(ranks) - int(floor * len(ranks) + _ROUNDING)
+    return np.array([ranks.get(llm, UNRANKED) > n_above for llm in llms], dtype=np.bool_)
+
+
+def misses(prob: NDArray[np.floating], weights: NDArray[np.floating] | None = None) -> NDArray[np.bool_]:
+    """Return which LLMs [L] miss a criterion: on most queries the median response meets it better.
+
+    The median is that of all LLMs' responses to the same query, so neither the baseline nor how hard the
+    criterion is moves the minimum, and an LLM that is as good as the typical one always meets it.
+
+    Args:
+        prob: [L, Q], probability under the criterion alone that the LLM's response is preferred to the
+            baseline's, NaN where missing. An LLM without responses misses nothing.
+        weights: [Q], as in ``win_rates``.
+    """
+    values = np.asarray(prob, dtype=np.float64)
+    typical = np.full(values.shape[1], np.nan)
+    answered = ~np.isnan(values).all(axis=0)
+    typical[answered] = np.nanmedian(values[:, answered], axis=0)
+    ahead = outcomes(0.5 + (values - typical) / 2)
+    return np.asarray(win_rates(ahead, weights) < 0.5)  # noqa: PLR2004
