@@ -2,8 +2,8 @@
 
     python -m benchmarks.default_ranking [--corpora DIR] [--encoded FILE.npz] [--output FILE.md]
 
-Every rated LLM in turn is taken for unrated; what the direction fitted on the others says of it is compared with
-LMArena's rating. Beside it: AlpacaEval's official win rates, and the direction fitted without them.
+Every rated LLM in turn is taken for unrated; what the direction fitted on the others says of it is compared
+with LMArena's rating. Beside it: AlpacaEval's official win rates, and the direction fitted without them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def measure(
     difference, _ = encoded_pairs([item.pair for item in pairs], encode)
     of_today = read_annotations(MODERN_ANNOTATIONS, corpora, "train")
     of_people, _ = encoded_pairs([item.pair for item, _ in of_today], encode)
-    verdicts = Verdicts(of_people, np.array(annotated_verdicts(MODERN_ANNOTATIONS, "train"), dtype=np.float32))
+    verdicts = Verdicts(
+        of_people, np.array(annotated_verdicts(MODERN_ANNOTATIONS, "train"), dtype=np.float32)
+    )
     llms = general_llms(pairs)
     ratings = read_human_ratings(corpora, llms)
     data = general_data(pairs, difference, ratings, verdicts)
@@ -67,8 +69,8 @@ def measure(
         title="The default ranking ∅ and people's votes",
         columns=("ranking by", "Spearman", "Kendall", "NDCG"),
         rows=tuple((name, *_agreement(llms, ratings, predicted)) for name, predicted in rows),
-        note=f"Against LMArena's ratings of {int(np.isfinite(ratings.rating).sum())} LLMs, each left out in turn; "
-        f"mean probability over {instructions} instructions.",
+        note=f"Against LMArena's ratings of {int(np.isfinite(ratings.rating).sum())} LLMs, "
+        f"each left out in turn; mean probability over {instructions} instructions.",
     ).finish(output)
 
 

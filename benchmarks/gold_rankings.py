@@ -2,9 +2,9 @@
 
     python -m benchmarks.gold_rankings [--crm NAME] [--gold FOLDER] [--corpora DIR] [--output FILE.md]
 
-The gold verdicts were given pair by pair by a strong LLM that read both texts without knowing the LLMs: 10 LLMs
-on 32 queries of AlpacaEval, and 10 current LLMs on 18 opinion queries; without a criterion they say which a typical
-person would prefer. Nothing is trained on them.
+The gold verdicts were given pair by pair by a strong LLM that read both texts without knowing the LLMs: 10
+LLMs on 32 queries of AlpacaEval, and 10 current LLMs on 18 opinion queries; without a criterion they say
+which a typical person would prefer. Nothing is trained on them.
 """
 
 from __future__ import annotations
@@ -53,14 +53,21 @@ def measure(
             raise CRMError(f"There is no file {path}: check the folder of the gold verdicts.")
         table = pd.read_csv(path, keep_default_na=False)
         taus, right, covered = [], [], []
-        for criterion, part in table.groupby("criterion"):
+        for criterion, judged in table.groupby("criterion"):
             criteria = CriteriaSet.of([str(criterion)]) if criterion else CriteriaSet()
             questions = []
-            for index, llm, baseline in zip(part[key].tolist(), part["llm"], part["baseline"], strict=True):
+            for index, llm, baseline in zip(
+                judged[key].tolist(), judged["llm"], judged["baseline"], strict=True
+            ):
                 query, response = texts.response(source, index, llm)
-                questions.append(Question(criteria, Pair(query, response, texts.response(source, index, baseline)[1])))
-            part = part.assign(prob=[verdict.prob_a for verdict in judge.judge(questions)])
-            true, prob = (part.pivot(index="llm", columns=key, values=value) for value in ("verdict", "prob"))
+                questions.append(
+                    Question(criteria, Pair(query, response, texts.response(source, index, baseline)[1]))
+                )
+            part = judged.assign(prob=[verdict.prob_a for verdict in judge.judge(questions)])
+            true, prob = (
+                part.pivot(index="llm", columns=key, values=value)  # noqa: PD010
+                for value in ("verdict", "prob")
+            )
             one = np.zeros(prob.shape[1], dtype=int)
             error = getattr(judge, "win_rate_error", lambda _: 0.0)(criteria)
             ranking = rank_llms(list(prob.index), prob.to_numpy(), one, one, ["all"], judge_error=error)
@@ -69,18 +76,22 @@ def measure(
             decided = part[part["verdict"] != _UNDECIDED]
             agrees = (decided["prob"] > _UNDECIDED) == (decided["verdict"] > _UNDECIDED)
             within = (ranking.ci_low <= truth) & (truth <= ranking.ci_high)
-            rows.append((title, str(criterion) or "∅", f"{tau:.2f}", f"{agrees.mean():.3f}", f"{within.mean():.2f}"))
+            rows.append(
+                (title, str(criterion) or "∅", f"{tau:.2f}", f"{agrees.mean():.3f}", f"{within.mean():.2f}")
+            )
             if criterion:
                 taus.append(tau)
                 right += agrees.tolist()
                 covered += within.tolist()
-        rows.append((title, "all wishes", f"{np.mean(taus):.2f}", f"{np.mean(right):.3f}", f"{np.mean(covered):.2f}"))
+        rows.append(
+            (title, "all wishes", f"{np.mean(taus):.2f}", f"{np.mean(right):.3f}", f"{np.mean(covered):.2f}")
+        )
     Report(
         title="Rankings against a careful reader's",
         columns=("LLMs", "criterion", "Kendall", "verdicts right", "intervals that cover"),
         rows=tuple(rows),
-        note=f"Judge: {crm}. Kendall between the rankings of 10 LLMs by win rate; verdicts but for those that are "
-        "undecided; how often the 95 % interval of a win rate holds the reader's.",
+        note=f"Judge: {crm}. Kendall between the rankings of 10 LLMs by win rate; verdicts but for those "
+        "that are undecided; how often the 95 % interval of a win rate holds the reader's.",
     ).finish(output)
 
 

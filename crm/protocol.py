@@ -162,6 +162,35 @@ class ChecksCriteria(Protocol):
 
 
 @dataclass(frozen=True)
+class Reliability:
+    """How far verdicts under a criterion can be trusted.
+
+    Attributes:
+        label: In a word or two.
+        right: Share of right verdicts on pairs that nothing was trained on.
+        sentence: The same in a sentence.
+    """
+
+    label: str
+    right: float
+    sentence: str
+
+
+@runtime_checkable
+class KnowsItsError(Protocol):
+    """A judge of which it was measured how often it is mistaken."""
+
+    def reliability(self, criterion: Criterion) -> Reliability:
+        """Return how far verdicts under a criterion can be trusted."""
+
+    def win_rate_error(self, criteria: CriteriaSet) -> float:
+        """Return the standard deviation, in log-odds, by which win rates miss those of a careful reader.
+
+        Without what the draw of queries explains; 0 where it was not measured.
+        """
+
+
+@dataclass(frozen=True)
 class ResponseMargins:
     """How R responses to each of Q queries stand under K single criteria, in log-odds.
 

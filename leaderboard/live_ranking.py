@@ -138,5 +138,5 @@ class LiveRankings:
         state = task.criteria.key, matrix.n_judged, counted.tobytes(), floor
         return self._rankings.get(
             (request.benchmark_key, request.scoring, *state),
-            lambda: request.rank(matrix.prob, counted, under_floor),
+            lambda: request.rank(matrix.prob, counted, under_floor, criteria=task.criteria),
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet, Criterion, Weight
 from crm.embedded.encoder import sentence_encoder
-from crm.protocol import CRM, ChecksCriteria, CriterionWarning
+from crm.protocol import CRM, ChecksCriteria, CriterionWarning, KnowsItsError
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.cache import SharedCache
 from leaderboard.result import Judging, Leaderboard
@@ -149,10 +149,12 @@ class Request:
         counted: Mask,
         under_floor: Mask | None = None,
         missed: NDArray[np.int64] | None = None,
+        criteria: CriteriaSet | None = None,
     ) -> Ranking:
         """Rank on the counted queries ``[Q]`` of a score matrix ``[L, Q]``; a LeaderboardError if none is.
 
         Args:
+            criteria: What the matrix was judged by; by default what the view's ranking is made by.
             under_floor: The LLMs ``[L]`` that are left out.
             missed: How many musts each LLM misses ``[L]``.
         """
@@ -168,14 +170,24 @@ class Request:
             terms=self.terms,
             under_floor=under_floor,
             missed=missed,
+            judge_error=self._judge_error(self.criteria if criteria is None else criteria),
         )
 
     def estimate(self, prob: NDArray[np.float32], counted: Mask) -> Estimate:
         """Return the win rates behind ``rank``, with what intervals are made from; raises as ``rank``."""
-        strata = self.benchmark.topic_index
         return estimate(
-            prob, strata, used=counted, weights=self.weighting.weights, soft=self.view.soft, terms=self.terms
+            prob,
+            self.benchmark.topic_index,
+            used=counted,
+            weights=self.weighting.weights,
+            soft=self.view.soft,
+            terms=self.terms,
+            judge_error=self._judge_error(self.criteria),
         )
+
+    def _judge_error(self, criteria: CriteriaSet) -> float:
+        """Return by how much win rates under the criteria are mistaken; 0 of a judge that does not say."""
+        return self.crm.win_rate_error(criteria) if isinstance(self.crm, KnowsItsError) else 0.0
 
     def leaderboard(
         self,

@@ -308,7 +308,9 @@ class Service:
         return self._defaults.get(
             (request.benchmark_key, request.scoring, request.selected.tobytes()),
             lambda: request.rank(
-                self.score_matrix(request.benchmark, request.crm, CriteriaSet()), request.selected
+                self.score_matrix(request.benchmark, request.crm, CriteriaSet()),
+                request.selected,
+                criteria=CriteriaSet(),
             ),
         )
 

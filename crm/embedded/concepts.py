@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from crm.embedded.counts import count_names
+from crm.embedded.counts import count_names, countables
 from crm.embedded.encoder import DIMENSIONS, LowRank, RowCache, SentenceEncoder, adapted_encoder
 from crm.embedded.representation import load_arrays
 from crm.errors import UnavailableError
@@ -28,27 +28,39 @@ from crm.protocol import Floats
 
 _MAX_CACHED = 2048
 _SPREAD = np.float32(DIMENSIONS**0.5)
-_CAUTION = 3
+_CAUTION = 2
 """Power of the probability that a criterion asks for known concepts: specific wishes name one in passing."""
+_CLEAR = ((5, 0.6, 0.7, 0.75), (9, 0.75, np.inf, np.inf), (np.inf, 0.9, np.inf, np.inf))
+"""Up to so many words, a wish is clear from these probabilities on: of counts, of soft ones, and of styles."""
+_FAR_BEHIND = 0.4
 _NEGLIGIBLE = 0.06
 """Probability below which a concept is not taken into account."""
 
 
 _TURNS = (
     r"\b(?:no|not|never|none|without|n't|cannot|nothing|zero|nor|neither|free of|-free)\b|n't\b",
-    r"\b(?:avoid|skip|stop|drop|cut|omit|ban|remove|leave out|refrain|spare me|ditch|lose|minus|exclude|forget|steer clear|keep away|do without)\w*",
+    (
+        r"\b(?:avoid|skip|stop|drop|cut|omit|ban|remove|leav(?:e|es|ing) out|refrain|spare me|ditch|lose|minus|exclude"
+        r"|forget|steer clear|ke(?:ep|eps|pt) away|do without)\w*"
+    ),
     r"\b(?:hate|dislike|can't stand|allergic|tired of|sick of|annoy|fed up|put off|bother)\w*",
-    r"\b(?:less|fewer|little|few|hardly|barely|minimal|minimum|rarely|seldom|reduce|limit|sparing|light on|low)\w*",
+    (
+        r"\b(?:less|fewer|little|few|hardly|barely|minimal|minimum|rarely|seldom|reduce|limit|sparing"
+        r"|light on|low)\w*"
+    ),
     r"\b(?:more|lots|many|plenty|full|much|always|every|often|love|want|heavy|rich|tons|loads)\b",
     r"\b(?:instead of|rather than|over|than|but not|and not|anything but)\b",
 )
+_TURNS_OF_LESS = 4
+"""The first so many of them ask for less."""
 _COMPILED_TURNS = tuple(re.compile(turn, re.IGNORECASE) for turn in _TURNS)
 _TURN_SIZE = np.float32(3.0)
 N_TURNS = len(_TURNS)
 
 
 def turns(criteria: Sequence[str]) -> NDArray[np.float32]:
-    """Return which turns of less and more N criteria have ``[N, N_TURNS]``: an average of words blurs a “no”."""
+    """Return which turns of less and more N criteria have ``[N, N_TURNS]``:
+    an average of words blurs a “no”."""
     plain = [criterion.replace("’", "'") for criterion in criteria]
     found = [[turn.search(criterion) is not None for turn in _COMPILED_TURNS] for criterion in plain]
     return np.array(found, dtype=np.float32).reshape(len(plain), N_TURNS) * _TURN_SIZE
@@ -58,7 +70,8 @@ class ConceptClassifier:
     """Reads criteria; may be shared between threads.
 
     Attributes:
-        names: Identifiers of the K concepts; those that can be counted come first, in the order of their counts.
+        names: Identifiers of the K concepts;
+            those that can be counted come first, in the order of their counts.
     """
 
     def __init__(
@@ -73,7 +86,8 @@ class ConceptClassifier:
         """Join the fitted parts.
 
         Args:
-            weight: ``[384 + N_TURNS, 1 + 2 K]`` on adapted embedding and turns: no concept, then more and less of each.
+            weight: ``[384 + N_TURNS, 1 + 2 K]`` on adapted embedding and turns:
+                no concept, then more and less of each.
             bias: ``[1 + 2 K]``.
             adapters: Of the encoder.
             sharpness: Factor on the logits, by which the probabilities are calibrated.
@@ -91,11 +105,11 @@ class ConceptClassifier:
 
     def read(self, criteria: Sequence[str]) -> Reading:
         """Return what N criteria ask for."""
-        return Reading(self._known.rows(criteria, 2 * len(self.names), self._computed))
+        return Reading(self._known.rows(criteria, 2 * len(self.names), self._computed), _n_words(criteria))
 
     def read_many(self, criteria: Sequence[str]) -> Reading:
         """Return what so many criteria ask for as only a training has; none is remembered."""
-        return Reading(self._probabilities(self.logits(criteria)))
+        return Reading(self._probabilities(criteria, self.logits(criteria)), _n_words(criteria))
 
     def logits(self, criteria: Sequence[str]) -> Floats:
         """Return the logits of many criteria, before sharpening ``[N, 1 + 2 K]``."""
@@ -106,16 +120,19 @@ class ConceptClassifier:
         return ConceptClassifier(self.names, self._weight, self._bias, self._adapters, sharpness=sharpness)
 
     def _computed(self, criteria: list[str]) -> Floats:
-        return self._probabilities(self._logits(criteria, self._adapted().embed(criteria)))
+        return self._probabilities(criteria, self._logits(criteria, self._adapted().embed(criteria)))
 
     def _logits(self, criteria: Sequence[str], embedding: Floats) -> Floats:
         inputs = np.concatenate([embedding * _SPREAD, turns(criteria)], axis=1)
         logits: Floats = inputs @ self._weight + self._bias
         return logits
 
-    def _probabilities(self, logits: Floats) -> Floats:
+    def _probabilities(self, criteria: Sequence[str], logits: Floats) -> Floats:
         prob = softmax(logits * self._sharpness, axis=1)[:, 1:]
         prob[prob < _NEGLIGIBLE] = 0.0
+        # “Overconfident” names what some people want less of, yet asks for nothing less itself.
+        asks_for_less = turns(criteria)[:, :_TURNS_OF_LESS].any(axis=1)
+        prob[~asks_for_less, 2 * self.countable + 1 :: 2] = 0.0
         return np.asarray(prob, dtype=np.float32)
 
     def _adapted(self) -> SentenceEncoder:
@@ -133,7 +150,9 @@ class ConceptClassifier:
             "layers": np.array(list(self._adapters)),
         }
         for number, (left, right) in enumerate(self._adapters.values()):
-            arrays[f"left_{number}"], arrays[f"right_{number}"] = (each.astype(np.float16) for each in (left, right))
+            arrays[f"left_{number}"], arrays[f"right_{number}"] = (
+                each.astype(np.float16) for each in (left, right)
+            )
         return arrays
 
     @classmethod
@@ -161,9 +180,11 @@ class Reading:
 
     Attributes:
         prob: Of more and of less of each of K concepts, in turn ``[N, 2 K]``.
+        n_words: Of each criterion ``[N]``.
     """
 
     prob: Floats
+    n_words: NDArray[np.int64]
 
     @property
     def wanted(self) -> Floats:
@@ -171,7 +192,7 @@ class Reading:
 
         Scaled so that a criterion which names several concepts is folded like several criteria.
         """
-        both = self.prob.reshape(len(self.prob), -1, 2)
+        both = np.where(self._is_clear[:, None, None], self._nearest, self._both)
         signed = both[..., 0] - both[..., 1]
         length = np.sqrt((both.sum(axis=2) ** 2).sum(axis=1, keepdims=True))
         scaled: Floats = signed * (self.certainty[:, None] / np.maximum(length, 1e-6))
@@ -179,9 +200,47 @@ class Reading:
 
     @property
     def certainty(self) -> Floats:
-        """How sure it is that the concepts say what is meant, from 0 to 1 ``[N]``."""
-        total: Floats = self.prob.sum(axis=1) ** _CAUTION
-        return total
+        """How sure it is that the concepts say what is meant, from 0 to 1 ``[N]``.
+
+        A clear wish is nothing but its concepts: any rest would decide wherever their counts are equal.
+        """
+        certainty: Floats = np.where(self._is_clear, np.float32(1.0), self.prob.sum(axis=1) ** _CAUTION)
+        return certainty
+
+    @property
+    def _both(self) -> Floats:
+        return self.prob.reshape(len(self.prob), -1, 2)
+
+    @property
+    def _nearest(self) -> Floats:
+        """Probabilities ``[N, K, 2]`` of the concepts that are not far behind the first."""
+        of_concept = self._both.sum(axis=2)
+        near = of_concept >= _FAR_BEHIND * of_concept.max(axis=1, keepdims=True, initial=0.0)
+        nearest: Floats = self._both * near[..., None]
+        return nearest
+
+    @property
+    def _is_clear(self) -> NDArray[np.bool_]:
+        """Which wishes are their concepts and nothing else ``[N]``: the longer one is, the surer that must be."""
+        of_concept = self._nearest.sum(axis=2)
+        total = of_concept.sum(axis=1)
+        exact = of_concept[:, _exact_columns()].sum(axis=1) > total / 2
+        counted = of_concept[:, : len(count_names())].sum(axis=1) > total / 2
+        needed = np.full(len(total), np.inf)
+        for most_words, for_counts, for_soft, for_styles in reversed(_CLEAR):
+            here = self.n_words <= most_words
+            needed[here] = np.where(exact, for_counts, np.where(counted, for_soft, for_styles))[here]
+        clear: NDArray[np.bool_] = total >= needed
+        return clear
+
+
+@cache
+def _exact_columns() -> tuple[int, ...]:
+    return tuple(column for column, countable in enumerate(countables()) if not countable.is_soft)
+
+
+def _n_words(criteria: Sequence[str]) -> NDArray[np.int64]:
+    return np.array([len(criterion.split()) for criterion in criteria], dtype=np.int64)
 
 
 @cache

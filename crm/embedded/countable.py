@@ -23,7 +23,7 @@ _BEYOND = 1.5
 _NAMED = 0.4
 """A number in a criterion limits what the criterion names with at least this weight."""
 _TOLERANCE = 1e-3
-_UNCOUNTED = ("language",)
+UNCOUNTED = ("language",)
 """Counts of which only less can be asked: which other language a text is in is not told apart."""
 
 
@@ -51,7 +51,7 @@ class CountedWish:
         amount = np.asarray(counts[..., self.column], dtype=np.float32)
         if self.countable.per_root and self.limit is None:
             length = np.maximum(np.asarray(counts[..., 0], dtype=np.float32), _SHORTEST)
-            amount = amount / np.sqrt(length / _HUNDRED)
+            amount = np.asarray(amount / np.sqrt(length / _HUNDRED), dtype=np.float32)
         return amount
 
     def margins(self, counts: NDArray[Any], gain: float) -> Floats:
@@ -80,14 +80,12 @@ def counted_wishes(criterion: str, wanted: Floats) -> Iterator[CountedWish]:
         limit = read_limit(criterion)
     for column in np.flatnonzero(countable).tolist():
         weight = float(countable[column])
-        if weight > 0 and count_names()[column] in _UNCOUNTED:
+        if weight > 0 and count_names()[column] in UNCOUNTED:
             continue
         yield CountedWish(column, weight, limit if column == strongest else None)
 
 
-def counted_margins(
-    wishes: Sequence[CountedWish], counts: NDArray[Any], gains: Floats
-) -> Floats:
+def counted_margins(wishes: Sequence[CountedWish], counts: NDArray[Any], gains: Floats) -> Floats:
     """Return the sum of what responses with counts ``[..., C]`` gain or lose, in log-odds ``[...]``."""
     total = np.zeros(counts.shape[:-1], dtype=np.float32)
     for wish in wishes:

@@ -41,12 +41,14 @@ class Countable:
         unit: What is counted, as a plural noun that follows a number.
         per_root: Whether people feel it as something between an amount and a density: it is then held
             against the square root of the length.
+        is_soft: Whether it can also be there in words that are not counted.
     """
 
     name: str
     count: Count
     unit: str
     per_root: bool = False
+    is_soft: bool = False
 
 
 @cache
@@ -61,7 +63,9 @@ def _countable(table: Mapping[str, str]) -> Countable:
     else:
         [(way, value)] = [(key, table[key]) for key in table.keys() & WAYS_OF_COUNTING.keys()]
         count = WAYS_OF_COUNTING[way](value)
-    return Countable(table["name"], count, table["unit"], table.get("per") == "root")
+    return Countable(
+        table["name"], count, table["unit"], table.get("per") == "root", table.get("kind") == "soft"
+    )
 
 
 @cache
@@ -112,7 +116,6 @@ def _items(*kinds: str) -> Count:
 
 
 _ODD_BULLET = re.compile(r"^[ \t]*[•‣◦▪●–][ \t]+\S", re.MULTILINE)
-_BOLD_LINE = re.compile(r"^\s*\*\*[^*\n]{2,80}\*\*:?\s*$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _ENDS = re.compile(r"(?<=[^\W_])[^\w\n.!?…]*[.!?…]+(?=[\s\"'”’)*_\]]|$)|(?<=\w)[^\w\n]*\n|(?<=\w)[^\w\n]*\Z")
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -210,11 +213,6 @@ def _numbered(text: str) -> float:
     return _items("ordered")(text)
 
 
-def _headings(text: str) -> float:
-    """Headings of Markdown, and lines that are all bold."""
-    return _structure("heading_open")(text) + len(_BOLD_LINE.findall(text))
-
-
 def _code_blocks(text: str) -> float:
     return _structure("fence")(text)
 
@@ -252,12 +250,15 @@ def _numbers(text: str) -> float:
 
 
 _REFUSAL = re.compile(
-    r"\b(?:i(?:['’]m| am)(?: truly| very| really| so)? (?:sorry|afraid)\b[^.!?]{0,60}\b(?:can(?:['’]t|not)|unable|not able|"
-    r"won['’]t|don['’]t|do not)|i(?:['’]m| am)(?: \w+)? (?:unable|not able|not programmed|not comfortable|not going)\b"
-    r"|i (?:can(?:['’]t|not| not)|won['’]t|will not|must decline|(?:have to|must) (?:refuse|decline)|decline|refuse)\b"
+    r"\b(?:i(?:['’]m| am)(?: truly| very| really| so)? (?:sorry|afraid)\b[^.!?]{0,60}"
+    r"\b(?:can(?:['’]t|not)|unable|not able|won['’]t|don['’]t|do not)"
+    r"|i(?:['’]m| am)(?: \w+)? (?:unable|not able|not programmed|not comfortable|not going)\b"
+    r"|i (?:can(?:['’]t|not| not)|won['’]t|will not|must decline|(?:have to|must) (?:refuse|decline)"
+    r"|decline|refuse)\b"
     r"(?! (?:stress|emphasi|help but|wait|imagine|believe|say for|guarantee|think of|remember|tell you how))"
     r"|(?:is|are|would be) (?:against|contrary to) (?:my|our) (?:guidelines|policy|policies|programming)"
-    r"|it(?:['’]s| is) not (?:appropriate|possible for me|within my)|i do(?:n['’]t| not) (?:feel comfortable|have the ability))",
+    r"|it(?:['’]s| is) not (?:appropriate|possible for me|within my)"
+    r"|i do(?:n['’]t| not) (?:feel comfortable|have the ability))",
     re.IGNORECASE,
 )
 
@@ -269,8 +270,9 @@ def _refusals(text: str) -> float:
 
 
 _SUMMING = re.compile(
-    r"\b(?:in (?:summary|conclusion|short|essence|a nutshell)|to (?:sum up|summari[sz]e|conclude)|overall,|ultimately,|"
-    r"all in all|the bottom line|bottom line|(?:key )?takeaways?|tl;?dr|summary|conclusion|in the end,|remember,|so,)",
+    r"\b(?:in (?:summary|conclusion|short|essence|a nutshell)|to (?:sum up|summari[sz]e|conclude)|"
+    r"overall,|ultimately,|all in all|the bottom line|bottom line|(?:key )?takeaways?|tl;?dr|summary|"
+    r"conclusion|in the end,|remember,|so,)",
     re.IGNORECASE,
 )
 
@@ -279,7 +281,10 @@ def _summaries(text: str) -> float:
     """1 where the last part of a text of several parts sums up."""
     parts = _paragraph_texts(text)
     if len(parts) < 2:  # noqa: PLR2004
-        return float(re.match(r"[\s\S]*\b(?:in (?:summary|conclusion|short)|overall,)", text, re.IGNORECASE) is not None)
+        return float(
+            re.match(r"[\s\S]*\b(?:in (?:summary|conclusion|short)|overall,)", text, re.IGNORECASE)
+            is not None
+        )
     last = "\n".join(parts[-2:]) if len(parts) > 2 else parts[-1]  # noqa: PLR2004
     return float(_SUMMING.search(last) is not None)
 
@@ -295,14 +300,17 @@ def _repetition(text: str) -> float:
 
 
 _IMPERATIVE = re.compile(
-    r"(?:^|[.!?:*]\s+|\n\s*(?:[-*•]|\d+[.)])\s*(?:\*\*)?)(?:please |then |now |first,? |next,? |finally,? |always |never |do(?:n['’]t| not) )*"
-    r"(?:add|adjust|allow|apply|arrange|ask|avoid|bake|be|begin|break|bring|build|call|change|check|choose|click|combine|connect|"
-    r"consider|cook|create|cut|define|describe|determine|develop|discuss|download|enjoy|ensure|explain|explore|find|focus|follow|get|give|"
-    r"go|heat|help|hold|identify|imagine|include|increase|install|invest|join|keep|leave|let|limit|list|listen|look|maintain|make|"
-    r"measure|mix|monitor|offer|open|organi[sz]e|pick|place|plan|play|pour|practi[cs]e|prepare|press|provide|pull|put|read|reduce|"
-    r"remember|remove|repeat|replace|research|review|run|save|say|schedule|seek|select|send|serve|set|share|show|sit|slice|speak|"
-    r"spend|spread|sprinkle|stand|start|stay|stir|stop|store|take|talk|tell|test|think|track|transfer|try|turn|understand|use|visit|"
-    r"wait|walk|wash|watch|wear|work|write)\b(?! (?:is|are|was|of)\b)",
+    r"(?:^|[.!?:*]\s+|\n\s*(?:[-*•]|\d+[.)])\s*(?:\*\*)?)"
+    r"(?:please |then |now |first,? |next,? |finally,? |always |never |do(?:n['’]t| not) )*"
+    r"(?:add|adjust|allow|apply|arrange|ask|avoid|bake|be|begin|break|bring|build|call|change|check|"
+    r"choose|click|combine|connect|consider|cook|create|cut|define|describe|determine|develop|discuss|"
+    r"download|enjoy|ensure|explain|explore|find|focus|follow|get|give|go|heat|help|hold|identify|"
+    r"imagine|include|increase|install|invest|join|keep|leave|let|limit|list|listen|look|maintain|make|"
+    r"measure|mix|monitor|offer|open|organi[sz]e|pick|place|plan|play|pour|practi[cs]e|prepare|press|"
+    r"provide|pull|put|read|reduce|remember|remove|repeat|replace|research|review|run|save|say|"
+    r"schedule|seek|select|send|serve|set|share|show|sit|slice|speak|spend|spread|sprinkle|stand|start|"
+    r"stay|stir|stop|store|take|talk|tell|test|think|track|transfer|try|turn|understand|use|visit|wait|"
+    r"walk|wash|watch|wear|work|write)\b(?! (?:is|are|was|of)\b)",
     re.IGNORECASE,
 )
 
@@ -312,15 +320,27 @@ def _imperatives(text: str) -> float:
 
 
 _ENGLISH = frozenset(
-    "the of and to a in is it you that he was for on are with as i his they be at one have this from or had by "
-    "but not what all were we when your can said there an each which she do how their if will up about out many then them "
-    "these so some her would make like him into has look more go see no way could my than first been who its now".split()
-)
+    [
+        "the", "of", "and", "to", "a", "in", "is", "it", "you", "that", "he", "was", "for", "on", "are",
+        "with", "as", "i", "his", "they", "be", "at", "one", "have", "this", "from", "or", "had", "by",
+        "but", "not", "what", "all", "were", "we", "when", "your", "can", "said", "there", "an", "each",
+        "which", "she", "do", "how", "their", "if", "will", "up", "about", "out", "many", "then", "them",
+        "these", "so", "some", "her", "would", "make", "like", "him", "into", "has", "look", "more", "go",
+        "see", "no", "way", "could", "my", "than", "first", "been", "who", "its", "now",
+    ]
+)  # fmt: skip
 _FOREIGN_WORD = frozenset(
-    "der die das und ist nicht ein eine zu mit sich auf für dem den von sie ich wir le la les des et est une un dans que qui pour "
-    "pas vous nous avec sur el los las una por con para es del se lo como más il di che per non sono della é da em um uma não os".split()
-)
+    [
+        "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "zu", "mit", "sich", "auf", "für", "dem",
+        "den", "von", "sie", "ich", "wir", "le", "la", "les", "des", "et", "est", "une", "un", "dans", "que",
+        "qui", "pour", "pas", "vous", "nous", "avec", "sur", "el", "los", "las", "una", "por", "con", "para",
+        "es", "del", "se", "lo", "como", "más", "il", "di", "che", "per", "non", "sono", "della", "é", "da",
+        "em", "um", "uma", "não", "os",
+    ]
+)  # fmt: skip
 _ENOUGH = 8
+_LAST_LATIN = 0x24F
+"""Code point of the last letter of Latin Extended-B; those beyond are of other scripts."""
 
 
 def _foreign(text: str) -> float:
@@ -329,7 +349,7 @@ def _foreign(text: str) -> float:
     letters = [character for character in _prose(text) if character.isalpha()]
     if not letters:
         return 0.0
-    other = 100.0 * sum(ord(character) > 0x24F for character in letters) / len(letters)
+    other = 100.0 * sum(ord(character) > _LAST_LATIN for character in letters) / len(letters)
     english = sum(word in _ENGLISH for word in found)
     foreign = sum(word in _FOREIGN_WORD and word not in _ENGLISH for word in found)
     if english + foreign < _ENOUGH:
@@ -349,7 +369,7 @@ _FUNCTIONS: Mapping[str, Callable[[str], float]] = {
     "bullets": _bullets,
     "numbered": _numbered,
     "list_items": lambda text: _bullets(text) + _numbered(text),
-    "headings": _headings,
+    "headings": _structure("heading_open"),
     "bold": _structure("strong_open"),
     "italics": _structure("em_open"),
     "tables": _structure("table_open"),

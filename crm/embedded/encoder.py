@@ -32,7 +32,8 @@ ProgressCallback = Callable[[int, int], None]
 
 Rows = NDArray[np.float32]
 LowRank = tuple[NDArray[Any], NDArray[Any]]
-"""Two factors ``[out, R]`` and ``[R, in]`` of what a low-rank adaptation (Hu et al. 2021) adds to a weight."""
+"""Two factors ``[out, R]`` and ``[R, in]``
+of what a low-rank adaptation (Hu et al. 2021) adds to a weight."""
 
 
 class RowCache:
@@ -236,7 +237,8 @@ def adapted_encoder(adapters: Mapping[str, LowRank]) -> SentenceEncoder:
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Return the whole words that the encoder's tokenizer knows, in lower case: the most frequent of English."""
+    """Return the whole words that the encoder's tokenizer knows,
+    in lower case: the most frequent of English."""
     pieces = json.loads((_folder() / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
     return frozenset(piece for piece in pieces if piece.isalpha())
 

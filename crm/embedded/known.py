@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
 from crm.embedded.concepts import ConceptClassifier, concept_classifier
-from crm.embedded.countable import CountedWish, counted_margins, counted_wishes
+from crm.embedded.countable import UNCOUNTED, CountedWish, counted_margins, counted_wishes
 from crm.errors import UnavailableError
 from crm.protocol import Floats, Reason
 
@@ -35,15 +35,26 @@ class KnownConcepts:
         """Return the directions of N criteria ``[N, D]``.
 
         Args:
-            unread: Their directions as a network gives them, for what no concept says ``[N, D]``.
+            unread: Their directions as the networks give them, for what no concept says ``[N, D]``. Where they
+                contradict the styles that were read, they alone count: one of the two is mistaken, and the
+                networks have seen more of such wishes.
         """
         reading = self.classifier.read(texts)
         styles = reading.wanted[:, self.classifier.countable :] @ self.directions
         directions: Floats = styles + (1.0 - reading.certainty)[:, None] * unread
-        return directions
+        opposed = (styles * unread).sum(axis=1) < 0
+        return np.where(opposed[:, None], unread, directions)
+
+    def certainty(self, texts: Sequence[str]) -> Floats:
+        """How sure it is that concepts which can be judged say what each of N criteria means ``[N]``."""
+        reading = self.classifier.read(texts)
+        uncounted = [self.classifier.names.index(name) for name in UNCOUNTED]
+        named = (reading.wanted[:, uncounted] > 0).any(axis=1)
+        return np.where(named, np.float32(0.0), reading.certainty)
 
     def margins_each(self, criteria: CriteriaSet, counts: NDArray[Any]) -> Floats:
-        """What responses with counts ``[..., C]`` gain under each of K criteria, polarity included ``[..., K]``."""
+        """What responses with counts ``[..., C]`` gain under each of K criteria,
+        polarity included ``[..., K]``."""
         margins = np.zeros((*counts.shape[:-1], len(criteria)), dtype=np.float32)
         for number, (sign, wishes) in enumerate(self._wishes(criteria)):
             if wishes:
@@ -61,7 +72,8 @@ class KnownConcepts:
     def reasons(
         self, criteria: CriteriaSet, shares: Floats, counts_a: NDArray[Any], counts_b: NDArray[Any]
     ) -> list[Reason]:
-        """What of a verdict was counted, as said of response A with counts ``[C]``: “7 emojis against none”."""
+        """What of a verdict was counted, as said of response A with counts ``[C]``:
+        “7 emojis against none”."""
         moved: dict[str, float] = {}
         for share, (sign, wishes) in zip(shares.tolist(), self._wishes(criteria), strict=True):
             for wish in wishes:
@@ -72,7 +84,7 @@ class KnownConcepts:
                     moved[phrase] = moved.get(phrase, 0.0) + share * sign * ahead
         return [Reason(phrase, ahead) for phrase, ahead in moved.items()]
 
-    def _wishes(self, criteria: CriteriaSet) -> Iterator[tuple[int, list[CountedWish]]]:
+    def _wishes(self, criteria: CriteriaSet) -> Iterator[tuple[float, list[CountedWish]]]:
         wanted = self.classifier.read([criterion.text for criterion in criteria]).wanted
         for row, criterion in zip(wanted, criteria, strict=True):
             yield criterion.polarity.sign, [*counted_wishes(criterion.text, row)]
@@ -97,7 +109,8 @@ class KnownConcepts:
         classifier = concept_classifier()
         if tuple(arrays["concept_names"].tolist()) != classifier.names:
             raise UnavailableError(
-                "The weights were trained with other concepts: train them again with “python -m crm train embedded”."
+                "The weights were trained with other concepts: "
+                "train them again with “python -m crm train embedded”."
             )
         return cls(classifier, arrays["concept_gains"], arrays["concept_directions"].astype(np.float32))
 
@@ -112,4 +125,6 @@ def _counted_phrase(wish: CountedWish, counts_a: NDArray[Any], counts_b: NDArray
         return f"{'longer' if one > other else 'shorter'} by {abs(one - other):.0f} words"
     if one == 0:
         return f"no {unit} against {other:g}"
-    return f"{one:g} {unit.removesuffix('s') if one == 1 else unit} against {f'{other:g}' if other else 'none'}"
+    return (
+        f"{one:g} {unit.removesuffix('s') if one == 1 else unit} against {f'{other:g}' if other else 'none'}"
+    )

@@ -11,7 +11,21 @@ from numpy.typing import NDArray
 
 from crm.protocol import Floats
 
-_ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ONES = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 _NUMBERS = {word: float(number) for number, word in enumerate(_ONES)} | {
     **{"single": 1.0, "once": 1.0, "twice": 2.0, "couple": 2.0, "pair": 2.0, "dozen": 12.0, "fifteen": 15.0},
     **{"twenty": 20.0, "thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "eighty": 80.0},
@@ -23,25 +37,32 @@ _ABOUT = 0.15
 _FEW = 20
 """Up to so many, a bare number means exactly so many; above, about so many."""
 _NUMBER = re.compile(
-    rf"(?<![\w.])(?:(?P<digits>\d[\d,]*)|(?P<word>{'|'.join(sorted(_NUMBERS, key=len, reverse=True))}))(?![\w])"
+    rf"(?<![\w.])(?:(?P<digits>\d[\d,]*)"
+    rf"|(?P<word>{'|'.join(sorted(_NUMBERS, key=len, reverse=True))}))(?![\w])"
 )
 _RANGE = re.compile(r"\s*(?:-|–|to|or|and)\s*")
 _BEFORE = {
     "about": r"(?:about|around|roughly|approximately|approx\.?|circa|some|near|close to|or so|~)",
     "fewer": r"(?:fewer|less|lower|shorter|smaller) than|under|below|less then|beneath",
     "most": r"(?:at (?:the )?(?:very )?most|(?:no|not|never|nothing|hardly|don't want|do not want)(?: \w+)?"
-    r" (?:more|longer|over|above|beyond|bigger|further)(?: than)?|no longer than|max(?:imum|\.)?(?: of)?|up to|within"
+    r" (?:more|longer|over|above|beyond|bigger|further)(?: than)?|no longer than"
+    r"|max(?:imum|\.)?(?: of)?|up to|within"
     r"|(?:not|never|don't|do not|doesn't|without) (?:exceed\w*|go(?:ing)? (?:over|above|beyond|past))"
-    r"|(?:limit|cap|restrict|cut|keep|hold|trim|boil|kept|condense|compress|reduce|squeeze|stick)\w*(?: \w+){0,3}? (?:to|at|down to|within)"
+    r"|(?:limit|cap|restrict|cut|keep|hold|trim|boil|kept|condense|compress|reduce|squeeze|stick)\w*"
+    r"(?: \w+){0,3}? (?:to|at|down to|within)"
     r"|capped at|stop(?:s|ping)? (?:at|after)|as many as)",
-    "more": r"(?:(?<!no )(?<!not )(?:more|longer|greater|bigger) than|over|above|beyond|upwards of|exceed\w*)",
-    "least": r"(?:at (?:the )?(?:very )?least|(?:no|not|never) (?:fewer|less|shorter|under|below)(?: than)?|min(?:imum|\.)?(?: of)?|from|starting at)",
+    "more": r"(?:(?<!no )(?<!not )(?:more|longer|greater|bigger) than"
+    r"|over|above|beyond|upwards of|exceed\w*)",
+    "least": r"(?:at (?:the )?(?:very )?least|(?:no|not|never) (?:fewer|less|shorter|under|below)(?: than)?"
+    r"|min(?:imum|\.)?(?: of)?|from|starting at)",
     "exactly": r"(?:exactly|precisely|only|just|a total of|always|one and only)",
 }
 _AFTER = {
-    "most": r"(?:or (?:less|fewer|under|below|shorter)|max(?:imum)?|tops|at (?:the )?(?:very )?most|(?:is|are) (?:the (?:limit|maximum|max|most|cap)|enough|plenty|my limit)"
+    "most": r"(?:or (?:less|fewer|under|below|shorter)|max(?:imum)?|tops|at (?:the )?(?:very )?most"
+    r"|(?:is|are) (?:the (?:limit|maximum|max|most|cap)|enough|plenty|my limit)"
     r"|limit|and (?:no|not one|not a (?:single|word)) more|not more|no more|or it'?s too)",
-    "least": r"(?:or (?:more|longer|over|above|up)|at (?:the )?(?:very )?least|min(?:imum)?|and (?:up|more|upwards|above)|plus|\+|(?:is|are) the (?:minimum|least))",
+    "least": r"(?:or (?:more|longer|over|above|up)|at (?:the )?(?:very )?least|min(?:imum)?"
+    r"|and (?:up|more|upwards|above)|plus|\+|(?:is|are) the (?:minimum|least))",
     "about": r"(?:or so|or thereabouts|-ish|ish|give or take)",
     "exactly": r"(?:exactly|precisely|sharp|not more,? not less|no more,? no less|no more and no less)",
 }
@@ -56,7 +77,8 @@ class Limit:
     high: float | None = None
 
     def missed_by(self, amount: NDArray[np.floating]) -> Floats:
-        """Return how far amounts lie beyond the limits, in units of log(1 + amount), 0 where they are kept."""
+        """Return how far amounts lie beyond the limits, in units of log(1 + amount),
+        0 where they are kept."""
         value = np.log1p(np.asarray(amount, dtype=np.float32))
         beyond = np.zeros_like(value)
         if self.low is not None:

@@ -30,6 +30,7 @@ from crm.criteria import CriteriaSet, Criterion
 from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
+from crm.embedded.reliability import GENERAL, WORDING, KindsOfReliability, kind_of
 from crm.embedded.representation import (
     MISSING,
     RELEVANCE,
@@ -49,6 +50,7 @@ from crm.protocol import (
     Pair,
     Question,
     Reason,
+    Reliability,
     ResponseMargins,
     ScoreBlock,
     Verdict,
@@ -82,11 +84,10 @@ class Member:
     feature_weight: Floats
     cosine: float
 
-    def scaled(self, factor: float) -> Member:
-        """Return the same network with all its margins multiplied."""
-        return replace(
-            self, feature_weight=self.feature_weight * np.float32(factor), cosine=self.cosine * factor
-        )
+    def scaled(self, factor: float, echo: float = 1.0) -> Member:
+        """Return the same network with all its margins multiplied, the cosine term by ``echo`` besides."""
+        cosine = self.cosine * factor * echo
+        return replace(self, feature_weight=self.feature_weight * np.float32(factor), cosine=cosine)
 
     def directions(self, embeddings: Floats) -> Floats:
         """Directions in feature space of K criteria, ``[K, 384]`` unit embeddings to ``[K, D]``."""
@@ -113,6 +114,7 @@ class EmbeddedCRM:
         guard: Guard | None = None,
         validity: ValidityCheck | None = None,
         concepts: KnownConcepts | None = None,
+        measured: KindsOfReliability | None = None,
     ) -> None:
         """Join trained members, the general-preference direction ``general`` ``[D]``, guard and validity.
 
@@ -130,6 +132,7 @@ class EmbeddedCRM:
         self._features = features
         self._validity = validity
         self._concepts = concepts
+        self._measured = measured
         self._directions = RowCache(_MAX_CACHED)
 
     def judge(self, questions: Sequence[Question]) -> list[Verdict]:
@@ -183,7 +186,8 @@ class EmbeddedCRM:
         return ResponseMargins(margins, penalty, present)
 
     def direction(self, criteria: CriteriaSet) -> Floats:
-        """What of the criteria is not counted, folded into one direction ``[D]``; without criteria the general one.
+        """What of the criteria is not counted, folded into one direction ``[D]``;
+        without criteria the general one.
 
         Margins of single criteria are summed with their signed weights and divided by the root of the
         sum of squared weights: agreeing criteria make a verdict surer, contradictory ones cancel.
@@ -206,7 +210,9 @@ class EmbeddedCRM:
         found = reasons(difference, direction, response_a["style"], response_b["style"], self._features)
         counted = []
         if criteria and self._concepts is not None:
-            counted = self._concepts.reasons(criteria, _shares(criteria), response_a["counts"], response_b["counts"])
+            counted = self._concepts.reasons(
+                criteria, _shares(criteria), response_a["counts"], response_b["counts"]
+            )
         found = sorted([*counted, *found], key=lambda reason: -abs(reason.contribution))[:_MOST_REASONS]
         penalty_a, penalty_b = self._penalty(np.stack([response_a["features"], response_b["features"]]))
         if ahead := float(penalty_b - penalty_a):
@@ -228,14 +234,35 @@ class EmbeddedCRM:
         margins = self._validity.differences @ self._signed(criteria).T + one - other
         return self._validity.warnings(criteria, margins, self._certainty(criteria))
 
+    def reliability(self, criterion: Criterion) -> Reliability:
+        """Return how far verdicts under a criterion can be trusted."""
+        measured = self._measured or _UNMEASURED
+        return measured.of(self._kind(criterion))
+
+    def win_rate_error(self, criteria: CriteriaSet) -> float:
+        """Return the standard deviation, in log-odds, by which win rates miss those of a careful reader."""
+        if self._measured is None:
+            return 0.0
+        if not criteria:
+            return float(self._measured.error[GENERAL])
+        each = self._measured.error[[self._kind(criterion) for criterion in criteria]]
+        return float(np.linalg.norm(_shares(criteria) * each))
+
+    def _kind(self, criterion: Criterion) -> int:
+        if self._concepts is None:
+            return WORDING
+        reading = self._concepts.classifier.read([criterion.text])
+        return kind_of(reading.wanted[0], float(reading.certainty[0]), self._concepts.classifier.countable)
+
     def _certainty(self, criteria: CriteriaSet) -> Floats:
         """How sure it is that concepts say what each criterion means ``[K]``."""
         if self._concepts is None:
             return np.zeros(len(criteria), dtype=np.float32)
-        return self._concepts.classifier.read([criterion.text for criterion in criteria]).certainty
+        return self._concepts.certainty([criterion.text for criterion in criteria])
 
     def _counted_each(self, criteria: CriteriaSet, counts: NDArray[Any]) -> Floats:
-        """What responses with counts ``[..., C]`` gain under single criteria, polarity included ``[..., K]``."""
+        """What responses with counts ``[..., C]`` gain under single criteria,
+        polarity included ``[..., K]``."""
         if self._concepts is None:
             return np.zeros((*counts.shape[:-1], len(criteria)), dtype=np.float32)
         return self._concepts.margins_each(criteria, counts)
@@ -290,6 +317,7 @@ class EmbeddedCRM:
             guard=Guard.from_arrays(arrays),
             validity=ValidityCheck.from_arrays(arrays),
             concepts=KnownConcepts.from_arrays(arrays),
+            measured=KindsOfReliability.from_arrays(arrays),
         )
 
 
@@ -307,6 +335,7 @@ def save_weights(
     guard: Guard | None = None,
     validity: ValidityCheck | None = None,
     concepts: KnownConcepts | None = None,
+    measured: KindsOfReliability | None = None,
 ) -> None:
     """Write the weights that ``EmbeddedCRM.load`` reads, in half precision."""
     arrays: dict[str, NDArray[Any]] = {
@@ -327,7 +356,12 @@ def save_weights(
         arrays |= validity.arrays()
     if concepts is not None:
         arrays |= concepts.arrays()
+    if measured is not None:
+        arrays |= measured.arrays()
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+_UNMEASURED = KindsOfReliability(np.full(3, 0.5, dtype=np.float32), np.zeros(4, dtype=np.float32))
 
 
 def _shares(criteria: CriteriaSet) -> Floats:

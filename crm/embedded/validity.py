@@ -165,7 +165,7 @@ class ValidityCheck:
         """Return a warning of the two criteria most at odds, if any are."""
         if len(criteria) < 2:  # noqa: PLR2004
             return []
-        correlation = np.nan_to_num(np.corrcoef(margins, rowvar=False))
+        correlation = np.asarray(np.nan_to_num(np.corrcoef(margins, rowvar=False)))
         first, second = np.unravel_index(np.argmin(correlation), correlation.shape)
         if correlation[first, second] > _AT_ODDS:
             return []
@@ -190,5 +190,7 @@ class ValidityCheck:
         scope = ScopeClassifier.from_arrays(arrays)
         if scope is None:
             return None
-        differences, counts = (arrays[f"ordinary_{what}"].astype(np.float32) for what in ("differences", "counts"))
+        differences, counts = (
+            arrays[f"ordinary_{what}"].astype(np.float32) for what in ("differences", "counts")
+        )
         return cls(scope, differences, counts)

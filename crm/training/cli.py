@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from crm.data.pairs import MODERN_ANNOTATIONS, OWN_ANNOTATIONS, Directions, read_annotations
-from crm.embedded.encoder import sentence_encoder
 from crm.embedded.concepts import concept_classifier
+from crm.embedded.encoder import sentence_encoder
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
 from crm.embedded.model import query_responses, save_weights
@@ -24,13 +24,19 @@ from crm.embedded.style import style_sheet
 from crm.paths import CONCEPTS_FILE, CORPORA, EMBEDDED_FILE, PREFERENCES, REPRESENTATION_FILE
 from crm.training.classifier.command import train_classifier
 
+if TYPE_CHECKING:
+    from crm.training.encoded import ResponseEncoder
+
 app = typer.Typer(no_args_is_help=True, help="Train judges.")
 app.command("classifier")(train_classifier)
 
 _errors = Console(stderr=True)
-_SHARPNESS = 1.3
+_SHARPNESS = 1.0
 """Factor on the networks' margins, which dropout leaves too timid: chosen by the calibration of criteria
 lists on unseen instructions."""
+_ECHO = 0.6
+"""Share kept of the plain similarity of criterion and response: with all of it, a text that repeats the criterion can
+come first."""
 _COUNTERWEIGHT = 0.11
 """Share of the default direction taken off: chosen so that on unseen instructions criteria for what is
 generally preferred, and for the other side, are judged equally well."""
@@ -89,8 +95,8 @@ def train_concepts(
     classifier, right = calibrated(fitted, kept)
     np.savez_compressed(out, **classifier.arrays())  # type: ignore[arg-type]
     typer.echo(
-        f"{len(used)} wishes of {len(classifier.names)} concepts; of {len(kept)} others {right:.1%} are read as "
-        f"meant, concept and direction; {out.stat().st_size / 1e6:.1f} MB: {out}"
+        f"{len(used)} wishes of {len(classifier.names)} concepts; of {len(kept)} others {right:.1%} are "
+        f"read as meant, concept and direction; {out.stat().st_size / 1e6:.1f} MB: {out}"
     )
 
 
@@ -191,7 +197,7 @@ def train_embedded(
         np.moveaxis(data.counts[ordinary], 1, 0).astype(np.float32),
     )
     save_weights(
-        *(out, [member.scaled(_SHARPNESS) for member in trained], general, encode.features, version),
+        *(out, [member.scaled(_SHARPNESS, _ECHO) for member in trained], general, encode.features, version),
         counterweight=_COUNTERWEIGHT,
         guard=guard,
         validity=validity,

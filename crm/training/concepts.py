@@ -1,9 +1,9 @@
 """Fit the classifier of concepts: what a wish asks for, in whatever words.
 
 ``wishes/*.tsv`` hold the wishes: concept, sign (``+`` more, ``-`` less, or a limit such as ``<=3``) and text;
-``wishes/names/*.tsv`` what the concepts are called, which common turns (“lots of …”, “never …”) make wishes of.
-The sentence encoder's upper layers are adapted to them with low-rank matrices (Hu et al. 2021); wishes joined by
-“and” or “but” teach it that one criterion can ask for two things.
+``wishes/names/*.tsv`` what the concepts are called, which common turns (“lots of …”, “never …”) make wishes
+of. The sentence encoder's upper layers are adapted to them with low-rank matrices (Hu et al. 2021); wishes
+joined by “and” or “but” teach it that one criterion can ask for two things.
 """
 
 from __future__ import annotations
@@ -30,21 +30,44 @@ WISHES = Path(__file__).with_name("wishes")
 NONE = "none"
 """Stands in place of a concept where a wish asks for none of them."""
 _TURNS = {
-    ("n", True): "{}|{}|lots of {}|uses {}|I like {}|with {}|plenty of {}|more {}|should have {}|full of {}|must contain {}|"
-    "I love {}|always {}|has {}|{} please|as many {} as possible|includes {}|use {}|give me {}|answers with {}|many {}|I want {}|"
-    "contains {}|add {}|some {}|heavy on {}|I prefer {}|at least some {}|needs {}|there should be {}|packed with {}|a lot of {}",
-    ("n", False): "no {}|without {}|avoid {}|fewer {}|less {}|never {}|don't use {}|skip the {}|free of {}|as little {} as possible|"
-    "hardly any {}|not too many {}|minimal {}|stop using {}|no {} please|avoids {}|I hate {}|without any {}|please no {}|leave out {}|"
-    "not so much {}|zero {}|don't like {}|cut the {}|as few {} as possible|does not use {}|drop the {}|spare me the {}|hates {}|"
-    "there should be no {}|refrain from {}|not full of {}|I dislike {}|no more {}|do without {}|never any {}|lacks {}",
-    ("a", True): "{}|{}|{} tone|be {}|very {}|sounds {}|more {}|answers should be {}|I want it {}|{} answers|{} style|it should be {}|"
-    "as {} as possible|really {}|is {}|keep it {}|make it {}|I like {} answers|{} please|always {}|prefer {}",
-    ("a", False): "not {}|never {}|less {}|don't be {}|avoid being {}|not too {}|not so {}|is not {}|it should not be {}|"
-    "shouldn't sound {}|avoid {}|stop being {}|I don't like {} answers|nothing {}|anything but {}|not {} please|no {} answers",
-    ("v", True): "{}|{}|please {}|it should {}|I want you to {}|always {}|I'd like it to {}|make sure to {}|answers that {}|can you {}|"
-    "must {}|try to {}",
-    ("v", False): "don't {}|never {}|do not {}|please don't {}|it shouldn't {}|must not {}|I don't want you to {}|avoid answers that {}|"
-    "stop answers that {}|does not {}|should never {}",
+    (
+        "n",
+        True,
+    ): "{}|{}|lots of {}|uses {}|I like {}|with {}|plenty of {}|more {}|should have {}|full of {}|"
+    "must contain {}|I love {}|always {}|has {}|{} please|as many {} as possible|includes {}|use {}|"
+    "give me {}|answers with {}|many {}|I want {}|contains {}|add {}|some {}|heavy on {}|I prefer {}|"
+    "at least some {}|needs {}|there should be {}|packed with {}|a lot of {}",
+    (
+        "n",
+        False,
+    ): "no {}|without {}|avoid {}|fewer {}|less {}|never {}|don't use {}|skip the {}|free of {}|"
+    "as little {} as possible|hardly any {}|not too many {}|minimal {}|stop using {}|no {} please|"
+    "avoids {}|I hate {}|without any {}|please no {}|leave out {}|not so much {}|zero {}|don't like {}|"
+    "cut the {}|as few {} as possible|does not use {}|drop the {}|spare me the {}|hates {}|"
+    "there should be no {}|refrain from {}|not full of {}|I dislike {}|no more {}|do without {}|"
+    "never any {}|lacks {}",
+    (
+        "a",
+        True,
+    ): "{}|{}|{} tone|be {}|very {}|sounds {}|more {}|answers should be {}|I want it {}|{} answers|"
+    "{} style|it should be {}|as {} as possible|really {}|is {}|keep it {}|make it {}|"
+    "I like {} answers|{} please|always {}|prefer {}",
+    (
+        "a",
+        False,
+    ): "not {}|never {}|less {}|don't be {}|avoid being {}|not too {}|not so {}|is not {}|"
+    "it should not be {}|shouldn't sound {}|avoid {}|stop being {}|I don't like {} answers|nothing {}|"
+    "anything but {}|not {} please|no {} answers",
+    (
+        "v",
+        True,
+    ): "{}|{}|please {}|it should {}|I want you to {}|always {}|I'd like it to {}|make sure to {}|"
+    "answers that {}|can you {}|must {}|try to {}",
+    (
+        "v",
+        False,
+    ): "don't {}|never {}|do not {}|please don't {}|it shouldn't {}|must not {}|I don't want you to {}|"
+    "avoid answers that {}|stop answers that {}|does not {}|should never {}",
 }
 """Turns by the kind of name (noun, adjective, verb phrase) and by whether they ask for what is named."""
 _LINKS = (", ", " and ", "; ", ". ", " but ", ", ")
@@ -113,7 +136,8 @@ def read_concept_wishes(folder: Path = WISHES) -> list[Wish]:
 
 @dataclass(frozen=True)
 class ConceptName:
-    """What a concept, or the opposite of it, is called; ``kind`` is n, a or v for noun, adjective or verb phrase."""
+    """What a concept, or the opposite of it, is called;
+    ``kind`` is n, a or v for noun, adjective or verb phrase."""
 
     concept: str
     kind: str
@@ -129,7 +153,11 @@ class ConceptName:
 
 def read_concept_names(folder: Path = WISHES / "names") -> list[ConceptName]:
     """Read all names of a folder: concept, kind, sign and text."""
-    rows = [line.split("\t") for path in sorted(folder.glob("*.tsv")) for line in path.read_text("utf-8").splitlines()]
+    rows = [
+        line.split("\t")
+        for path in sorted(folder.glob("*.tsv"))
+        for line in path.read_text("utf-8").splitlines()
+    ]
     return [ConceptName(concept, kind, sign == "+", text) for concept, kind, sign, text in rows]
 
 
@@ -148,7 +176,7 @@ def fit_concepts(
     """Fit the classifier; the same wishes, options and machine give the same weights."""
     chosen = options or ConceptOptions()
     torch.manual_seed(chosen.seed)
-    draw = random.Random(chosen.seed)  # noqa: S311
+    draw = random.Random(chosen.seed)
     names = concept_names(wishes)
     network = _Network(1 + 2 * len(names), chosen)
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
@@ -177,7 +205,7 @@ def fit_concepts(
 
 def split_wishes(wishes: Sequence[Wish], share: float, seed: int) -> tuple[list[Wish], list[Wish]]:
     """Return a share of the wishes that is kept apart, and the others."""
-    mixed = random.Random(seed).sample(wishes, len(wishes))  # noqa: S311
+    mixed = random.Random(seed).sample(wishes, len(wishes))
     kept = round(share * len(mixed))
     return mixed[:kept], mixed[kept:]
 
@@ -210,7 +238,10 @@ def _epoch(
     wishes: Sequence[Wish], named: Sequence[ConceptName], options: ConceptOptions, draw: random.Random
 ) -> list[_Batch]:
     """Return batches of texts of similar length, each with the one or two wishes that it is made of."""
-    drawn = [*wishes, *(name.wish(draw) for name in draw.choices(named, k=round(options.named * len(wishes))))]
+    drawn = [
+        *wishes,
+        *(name.wish(draw) for name in draw.choices(named, k=round(options.named * len(wishes)))),
+    ]
     examples: _Batch = []
     for wish in draw.sample(drawn, len(drawn)):
         text, asked = _varied(wish.text, draw), [wish]

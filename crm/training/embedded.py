@@ -90,7 +90,7 @@ def _unit_spread(centred: NDArray[np.float32], directions: NDArray[np.float64]) 
 _STYLE_GAIN = 2.0
 """Counted style features enter training enlarged, so that weight decay holds them back less."""
 _LEAST_GAIN, _MOST_GAIN = 1.5, 12.0
-_LENGTH_GAIN = 3.0
+_LENGTH_GAIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,19 @@ class TrainingSet:
     list_sign: Floats
     gains: Floats
 
+    def margins(self, members: Sequence[Member], styles: Floats) -> Floats:
+        """Return the log-odds for A of every judged criterion ``[N]``.
+
+        Args:
+            styles: Directions of the styles ``[S, D]``.
+        """
+        unread = np.mean([member.directions(self.embedding) for member in members], axis=0)
+        directions = (1.0 - self.certainty)[:, None] * unread + self.styles @ styles
+        margins: Floats = self.counted + np.einsum(
+            "nd,nd->n", directions[self.criterion], self.difference[self.pair]
+        )
+        return margins
+
 
 def training_set(
     pairs: Sequence[Directions],
@@ -218,7 +231,8 @@ def wording_set(wishes: Sequence[Wish], concepts: ConceptClassifier) -> WordingS
 
 
 def count_gains(counts: NDArray[np.floating]) -> Floats:
-    """Return log-odds per unit of log(1 + amount), by how much responses with counts ``[N, C]`` differ ``[C]``."""
+    """Return log-odds per unit of log(1 + amount),
+    by how much responses with counts ``[N, C]`` differ ``[C]``."""
     spread = np.log1p(amounts(counts)).std(axis=0)
     gains = np.clip(1.0 / np.maximum(spread, 1e-3), _LEAST_GAIN, _MOST_GAIN)
     gains[count_names().index("words")] = _LENGTH_GAIN
@@ -232,7 +246,9 @@ def encoded_pairs(
     answers = list(dict.fromkeys(answer for pair in pairs for answer in query_responses(pair)))
     features, counts = encode(answers, progress)
     row = {answer: index for index, answer in enumerate(answers)}
-    first, second = ([row[answer] for answer in side] for side in zip(*map(query_responses, pairs), strict=True))
+    first, second = (
+        [row[answer] for answer in side] for side in zip(*map(query_responses, pairs), strict=True)
+    )
     difference: Floats = features[first]
     difference -= features[second]
     return difference, np.stack([counts[first], counts[second]], axis=1)

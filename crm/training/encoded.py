@@ -1,8 +1,8 @@
-"""Encoded responses, kept in a file between trainings: encoding is nine tenths of the time that a training takes."""
+"""Encoded responses, kept in a file between trainings:
+encoding is nine tenths of the time that a training takes."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,21 +21,30 @@ class ResponseEncoder:
     """Encodes responses as a benchmark stores them, each once."""
 
     def __init__(self, features: Representation, kept: Path | None = None) -> None:
-        """Encode with a representation; what ``kept`` holds is not encoded again, and what is new goes there."""
+        """Encode with a representation; what ``kept`` holds is not encoded again,
+        and what is new goes there."""
         self.features = features
         self._kept = kept
         self._rows: dict[int, tuple[NDArray[np.int8], NDArray[np.float16]]] = {}
         if kept is not None and kept.is_file():
             arrays = load_arrays(kept, "key", "features", "counts", "representation")
             if str(arrays["representation"]) == features.digest:
-                self._rows = dict(zip(arrays["key"].tolist(), zip(arrays["features"], arrays["counts"], strict=True), strict=True))
+                self._rows = dict(
+                    zip(
+                        arrays["key"].tolist(),
+                        zip(arrays["features"], arrays["counts"], strict=True),
+                        strict=True,
+                    )
+                )
 
     def __call__(
         self, answers: Sequence[QueryResponse], progress: ProgressCallback | None = None
     ) -> tuple[Floats, NDArray[np.float16]]:
         """Return φ ``[N, D]`` and exact counts ``[N, C]`` of N responses, each with the query it answers."""
         keys = [_key(answer) for answer in answers]
-        unknown = list({key: answer for key, answer in zip(keys, answers, strict=True) if key not in self._rows}.items())
+        unknown = list(
+            {key: answer for key, answer in zip(keys, answers, strict=True) if key not in self._rows}.items()
+        )
         for start in range(0, len(unknown), _CHUNK):
             chunk = unknown[start : start + _CHUNK]
             texts, queries = zip(*(answer for _, answer in chunk), strict=True)
@@ -60,7 +69,7 @@ class ResponseEncoder:
             counts=np.stack(counts),
             representation=np.array(self.features.digest),
         )
-        os.replace(unfinished, self._kept)
+        unfinished.replace(self._kept)
 
 
 def _key(answer: QueryResponse) -> int:

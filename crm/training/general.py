@@ -1,10 +1,10 @@
 """Preferences without criteria, for the default ranking ∅: what people in general prefer.
 
-The votes of people are known for LLMs, not for single responses: LMArena's ratings say how often one LLM should be
-preferred to another (Chiang et al. 2024, https://arxiv.org/abs/2403.04132). The direction is fitted so that the
-LLMs' mean probabilities come out so. Where an LLM has no rating, a target is foretold from AlpacaEval's official
-win rates, which follow the ratings where both are known. Which of two responses is preferred is learnt from
-annotators' verdicts and, as weak evidence, from GPT-4's.
+The votes of people are known for LLMs, not for single responses: LMArena's ratings say how often one LLM
+should be preferred to another (Chiang et al. 2024, https://arxiv.org/abs/2403.04132). The direction is
+fitted so that the LLMs' mean probabilities come out so. Where an LLM has no rating, a target is foretold
+from AlpacaEval's official win rates, which follow the ratings where both are known. Which of two responses
+is preferred is learnt from annotators' verdicts and, as weak evidence, from GPT-4's.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ class HumanRatings:
     baseline: float
 
     def targets(self, hidden: int | None = None) -> tuple[Floats, Floats]:
-        """Return how often people should prefer each LLM to the baseline ``[L]``, and how much that counts ``[L]``.
+        """Return how often people should prefer each LLM to the baseline ``[L]``,
+        and how much that counts ``[L]``.
 
         Args:
             hidden: An LLM whose rating is to be taken for unknown.
@@ -167,7 +168,8 @@ def arena_names() -> Mapping[str, str]:
 
 
 def annotated_verdicts(path: Path, split: str) -> list[float]:
-    """Return for each line of a split how probably a person prefers A, by the annotator's verdict ``typical``."""
+    """Return for each line of a split how probably a person prefers A,
+    by the annotator's verdict ``typical``."""
     found = []
     for _, row in read_json_lines(path):
         if row["split"] == split:
@@ -249,7 +251,8 @@ def general_llms(pairs: Sequence[LabelledPair]) -> tuple[str, ...]:
 
 
 def fit_general(data: GeneralData, options: GeneralOptions | None = None) -> Floats:
-    """Return a direction ``[D]`` under which the LLMs' mean probabilities and single verdicts come out as given.
+    """Return a direction ``[D]``
+    under which the LLMs' mean probabilities and single verdicts come out as given.
 
     Ridge-penalised logistic regression without intercept, by cross-entropy.
     """
@@ -288,7 +291,8 @@ def fit_general(data: GeneralData, options: GeneralOptions | None = None) -> Flo
 def leave_ratings_out(
     data: GeneralData, ratings: HumanRatings, options: GeneralOptions | None = None
 ) -> NDArray[np.float64]:
-    """Win rate of every rated LLM as foretold by a direction fitted without its rating ``[L]``, NaN for others."""
+    """Win rate of every rated LLM as foretold by a direction fitted without its rating ``[L]``,
+    NaN for others."""
     predicted = np.full(len(data.llms), np.nan)
     for llm in np.flatnonzero(np.isfinite(ratings.rating)).tolist():
         target, weight = ratings.targets(hidden=llm)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 from scipy.stats import rankdata
 
 from leaderboard.errors import LeaderboardError
@@ -32,6 +33,8 @@ from leaderboard.statistics.win_rate import checked_weights, outcomes, win_rates
 
 # Win rates that agree to so many decimals are tied: sums of the same terms in another order differ by less.
 TIE_DECIMALS = 12
+_LEAST_RATE = 0.005
+"""Win rates nearer to 0 or 1 are moved as if they were this far away."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,8 @@ class Estimate:
         mean_prob: [L], mean probability, which orders LLMs of equal win rate; NaN likewise.
         terms: [L, Q, P], what is controlled for; None if nothing is.
         fit: The regression, where something is controlled for.
+        judge_error: By how much the judge mistakes an LLM on all queries alike: standard deviation of win
+            rates in log-odds.
     """
 
     outcome: NDArray[np.float64]
@@ -55,6 +60,7 @@ class Estimate:
     mean_prob: NDArray[np.float64]
     terms: NDArray[np.float64] | None = None
     fit: ControlledFit | None = None
+    judge_error: float = 0.0
 
     @property
     def win_rate(self) -> NDArray[np.float64]:
@@ -87,8 +93,18 @@ class Estimate:
     def samples(self, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
         """[B, L], the win rates in each resample; NaN where one draws no query the LLM has a response to.
 
+        A resample draws queries, and for each LLM an error of the judge that more queries would not mend.
         Raises as ``bootstrap_plan``.
         """
+        drawn = self._resampled(resamples, seed)
+        if self.judge_error == 0.0:
+            return drawn
+        mistaken = np.random.default_rng(seed).normal(0.0, self.judge_error, drawn.shape)
+        odds = logit(np.clip(drawn.astype(np.float64), _LEAST_RATE, 1.0 - _LEAST_RATE))
+        samples: NDArray[np.float32] = expit(odds + mistaken).astype(np.float32)
+        return samples
+
+    def _resampled(self, resamples: int, seed: int) -> NDArray[np.float32]:
         if self.fit is None or self.terms is None:
             return bootstrap_win_rates(
                 self.outcome, self.strata, weights=self.weight, resamples=resamples, seed=seed
@@ -118,6 +134,7 @@ def estimate(
     weights: NDArray[np.floating] | None = None,
     soft: bool = False,
     terms: NDArray[np.floating] | None = None,
+    judge_error: float = 0.0,
 ) -> Estimate:
     """Return win rates on the queries in use; the other arguments are those of ``rank_llms``.
 
@@ -134,12 +151,12 @@ def estimate(
     outcome, weight = outcomes(prob[:, counted], soft=soft), all_weights[counted]
     plain, mean_prob = win_rates(outcome, weight), win_rates(prob[:, counted], weight)
     if terms is None:
-        return Estimate(outcome, weight, strata[counted], plain, mean_prob)
+        return Estimate(outcome, weight, strata[counted], plain, mean_prob, judge_error=judge_error)
     if terms.shape[:2] != prob.shape:
         raise LeaderboardError(f"Give the terms of {prob.shape} responses, not of {terms.shape[:2]}.")
     kept = np.asarray(terms[:, counted], dtype=np.float64)
     fit = fit_controlled(outcome, kept, weight)
-    return Estimate(outcome, weight, strata[counted], plain, mean_prob, kept, fit)
+    return Estimate(outcome, weight, strata[counted], plain, mean_prob, kept, fit, judge_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +243,7 @@ def rank_llms(
     terms: NDArray[np.floating] | None = None,
     under_floor: NDArray[np.bool_] | None = None,
     missed: NDArray[np.integer] | None = None,
+    judge_error: float = 0.0,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Ranking:
@@ -244,6 +262,7 @@ def rank_llms(
         under_floor: [L], which LLMs are left out of the ranking; none by default.
         missed: [L], how many musts each misses: fewer come first, whatever the win rates. The resamples leave
             them as they are.
+        judge_error: By how much the judge mistakes an LLM on all queries alike, see ``Estimate``.
 
     Raises:
         LeaderboardError: if a name occurs twice; if arrays do not match or a category index has no name; if
@@ -253,7 +272,9 @@ def rank_llms(
     chosen = np.ones(queries, dtype=bool) if selected is None else np.asarray(selected, dtype=bool)
     _check_names(llms)
     _check_shapes(prob, len(llms), queries, categories=categories, selected=chosen)
-    found = estimate(prob, strata, used=chosen, weights=weights, soft=soft, terms=terms)
+    found = estimate(
+        prob, strata, used=chosen, weights=weights, soft=soft, terms=terms, judge_error=judge_error
+    )
     counted = chosen if weights is None else chosen & (np.asarray(weights) > 0)
     places = _Places(
         llms,

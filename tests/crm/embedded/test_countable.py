@@ -1,127 +1,101 @@
-"""Wishes that can be counted: what is recognised in them, and what the counts say."""
+"""Criteria that can be counted:
+what the bundled judge makes of wordings that none of its training wishes is."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from crm.embedded.countable import countable_properties, recognise
-from crm.embedded.style import style_sheet
+from crm.criteria import CriteriaSet
+from crm.embedded.concepts import concept_classifier
+from crm.embedded.countable import counted_margins, counted_wishes
+from crm.embedded.counts import count_names, exact_counts
+from crm.embedded.model import embedded_crm
+from crm.embedded.representation import representation
+from crm.protocol import Pair, Question
+from crm.training.concepts import read_concept_wishes
 
-
-def read(criterion: str) -> list[tuple[str, int, float | None, float | None]]:
-    return [(wish.property.name, wish.sign, wish.low, wish.high) for wish in recognise(criterion).wishes]
-
-
-def counts(*texts: str) -> np.ndarray:
-    return style_sheet().count(texts)
-
-
-@pytest.mark.parametrize(
-    ("criterion", "name", "sign"),
-    [
-        ("uses tables", "table rows", 1),
-        ("Put it in a table, please.", "table rows", 1),
-        ("no emojis", "emojis", -1),
-        ("Don’t use emoji!!", "emojis", -1),
-        ("emoji-free", "emojis", -1),
-        ("lots of smileys 😊", "emojis", 1),
-        ("never refuses", "refusals", -1),
-        ("ends with a question", "questions at the end", 1),
-        ("doesn't end with a question", "questions at the end", -1),
-        ("short sentences", "words a sentence", -1),
-        ("short, simple sentences", "words a sentence", -1),
-        ("keep it brief", "words", -1),
-        ("important words in bold", "bold passages", 1),
-        ("bullets are avoided", "bullet points", -1),
-        ("uses contractions like don't and it's", "contractions", 1),
-    ],
-)
-def test_a_countable_wish_names_a_property_and_a_direction(criterion: str, name: str, sign: int) -> None:
-    assert read(criterion) == [(name, sign, None, None)]
-    assert recognise(criterion).certainty == 1.0
+PLAIN = "Boil the eggs for seven minutes, cool them under the tap and peel them."
+PAIRS = {
+    "tables": PLAIN + "\n\n| size | minutes |\n| --- | --- |\n| small | 6 |\n| large | 8 |",
+    "emojis": PLAIN + " 🥚🍳😊",
+    "bullets": "- Boil the eggs.\n- Cool them.\n- Peel them.",
+    "bold": "**Boil** the eggs for **seven minutes**, cool them and peel them.",
+    "headings": "# Eggs\n\n" + PLAIN + "\n\n## Salt\n\nAdd some.",
+    "asks_back": PLAIN + " How soft do you like them?",
+    "refusals": "I'm sorry, but I can't help with boiling eggs.",
+    "exclamations": "Boil the eggs for seven minutes! Cool them under the tap, then peel them!",
+    "words": PLAIN + " " + "Then eat them with salt, butter and fresh bread while they are still warm. " * 8,
+}
+WORDINGS = {
+    "tables": ("I'd appreciate a table somewhere", "please don't put anything into tables"),
+    "emojis": ("sprinkle plenty of emojis in", "I really cannot stand emojis"),
+    "bullets": ("bullet points would be lovely", "no bullet lists in my answers"),
+    "bold": ("make the key terms bold", "bold type annoys me"),
+    "headings": ("give each part its own heading", "headings aren't needed"),
+    "asks_back": ("finish by asking me something", "never end with a question for me"),
+    "refusals": ("turns my request down", "doesn't refuse what I ask"),
+    "exclamations": ("exclamation marks everywhere!", "keep the exclamation marks out"),
+    "words": ("a really long answer", "keep your answers short"),
+}
 
 
-@pytest.mark.parametrize(
-    ("criterion", "name", "low", "high"),
-    [
-        ("at most two sentences", "sentences", None, 2),
-        ("under 100 words", "words", None, 100),
-        ("in 50 words or less", "words", None, 50),
-        ("no more than 3 bullet points", "bullet points", None, 3),
-        ("at least several paragraphs", "paragraphs", 3, None),
-        ("three hundred words or more", "words", 300, None),
-        ("exactly two emojis", "emojis", 2, 2),
-        ("a two-sentence answer", "sentences", 2, 2),
-        ("about 100 words", "words", 85, 115),
-    ],
-)
-def test_a_limit_is_read(criterion: str, name: str, low: float | None, high: float | None) -> None:
-    assert read(criterion) == [(name, 1, low, high)]
-
-
-def test_several_wishes_are_read_one_by_one() -> None:
-    assert read("bullets instead of paragraphs") == [
-        ("bullet points", 1, None, None),
-        ("paragraphs", -1, None, None),
-    ]
-    assert read("no headings or lists, but lots of emojis") == [
-        ("headings", -1, None, None),
-        ("list items", -1, None, None),
-        ("emojis", 1, None, None),
-    ]
-
-
-@pytest.mark.parametrize(
-    "criterion", ["", "funny", "explains why", "warm and kind", "?!", "mentions gear and players"]
-)
-def test_what_names_nothing_countable_is_left_to_the_learnt_judge(criterion: str) -> None:
-    assert (recognise(criterion).wishes, recognise(criterion).certainty) == ((), 0.0)
-
-
-def test_the_more_was_not_understood_the_less_the_count_decides() -> None:
-    certainty = [
-        recognise(wish).certainty
-        for wish in (
-            "uses tables",
-            "shows comparisons as a table",
-            "explains the periodic table",
-            "tables chairs lamps dogs cats",
-        )
-    ]
-
-    assert certainty == sorted(certainty, reverse=True)
-    assert certainty[0] == 1.0
-    assert certainty[-1] == 0.0
-
-
-def test_margins_follow_the_counts() -> None:
-    few, many = counts("One 😊.", "Two 😊 and 😀 and 😎.")
-
-    assert recognise("lots of emojis").margins(many) > recognise("lots of emojis").margins(few)
-    assert recognise("no emojis").margins(many) < recognise("no emojis").margins(few)
-    assert recognise("no emojis").margins(many) == -recognise("lots of emojis").margins(many)
-
-
-def test_within_a_limit_all_are_alike_and_beyond_it_the_nearest_is_best() -> None:
-    short, allowed, long, longer = (
-        float(recognise("at most two sentences").margins(style))
-        for style in counts("One.", "One. Two.", "One. Two. Three.", "One. Two. Three. Four. Five.")
+def prob(wish: str, response_a: str, response_b: str) -> float:
+    [verdict] = embedded_crm().judge(
+        [Question(CriteriaSet.of([wish]), Pair("How do I boil eggs?", response_a, response_b))]
     )
-
-    assert short == allowed == 0.0
-    assert 0.0 > long > longer
+    return verdict.prob_a
 
 
-@given(criterion=st.text(max_size=60), texts=st.lists(st.text(max_size=80), min_size=1, max_size=4))
-def test_any_text_is_read_and_counted(criterion: str, texts: list[str]) -> None:
-    found = recognise(criterion)
+def test_none_of_these_wordings_was_trained_on() -> None:
+    known = {wish.text.casefold() for wish in read_concept_wishes()}
 
-    assert 0.0 <= found.certainty <= 1.0
-    assert np.isfinite(found.margins(counts(*texts))).all()
+    assert not known & {wording.casefold() for pair in WORDINGS.values() for wording in pair}
 
 
-def test_every_property_can_be_asked_for_by_its_names() -> None:
-    names = [counted.name for counted in countable_properties()]
+@pytest.mark.parametrize("name", WORDINGS)
+def test_more_and_less_of_it_are_told_apart(name: str) -> None:
+    more, less = WORDINGS[name]
 
-    assert len(set(names)) == len(names) > 30
+    assert prob(more, PAIRS[name], PLAIN) > 0.6
+    assert prob(less, PAIRS[name], PLAIN) < 0.4
+
+
+def test_a_limit_decides_however_much_more_there_is() -> None:
+    two, three = "Boil the eggs. Peel them.", "Boil the eggs. Cool them. Peel them."
+
+    assert prob("two sentences at most", two, three) > 0.7
+    assert prob("at least three sentences", two, three) < 0.3
+    assert prob("exactly two sentences", two, three) > 0.7
+
+
+def test_margins_follow_the_count_and_the_direction() -> None:
+    counts = exact_counts([PLAIN, PLAIN + " 😊", PLAIN + " 😊😊😊"])
+    gains = np.full(len(count_names()), 2.0, dtype=np.float32)
+    margins = {
+        wish: counted_margins(
+            [*counted_wishes(wish, concept_classifier().read([wish]).wanted[0])], counts, gains
+        )
+        for wish in ("lots of emojis", "no emojis")
+    }
+
+    assert (np.diff(margins["lots of emojis"]) > 0).all()
+    assert (np.diff(margins["no emojis"]) < 0).all()
+
+
+@pytest.mark.parametrize(
+    "wish", ["talks about table manners", "mentions the gold link bracelet", "the plot of the film"]
+)
+def test_a_word_in_another_meaning_is_not_counted(wish: str) -> None:
+    reading = concept_classifier().read([wish])
+    counted = np.abs(reading.wanted[0, : concept_classifier().countable]).sum()
+
+    assert counted < 0.5
+
+
+def test_explanations_quote_the_counts() -> None:
+    crm = embedded_crm()
+    stored = representation().encode([PAIRS["emojis"], PLAIN], ["", ""])
+    one, other = ({name: array[row] for name, array in stored.items()} for row in (0, 1))
+    _, reasons = crm.explain(CriteriaSet.of(["lots of emojis"]), one, other)
+
+    assert reasons[0].text == "3 emojis against none"
+    assert reasons[0].contribution > 0

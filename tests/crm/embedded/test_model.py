@@ -197,7 +197,7 @@ class TestScoring:
                 [Question(criteria, pair) for query in queries if (pair := pairs[query])]
             )
             from_texts = [verdict.prob_a for verdict in verdicts]
-            np.testing.assert_allclose(block.prob[benchmark.llms.index(llm), queries], from_texts, atol=0.02)
+            np.testing.assert_allclose(block.prob[benchmark.llms.index(llm), queries], from_texts, atol=0.03)
 
     def test_the_matrix_has_a_row_an_llm_and_a_column_a_query(self) -> None:
         features = random_features(4, 6)
@@ -254,7 +254,7 @@ class TestExplaining:
             changed[features.style.start + style_sheet().names.index(name)] -= 40
         changed[:10] += 30
         counts = stored["style"][0]
-        direction = embedded_crm().direction(CriteriaSet.of(["numbered steps"]))
+        direction = embedded_crm().direction(CriteriaSet.of(["playful humor"]))
         difference = (stored["features"][0].astype(np.float32) - changed) * features.step
         found = reasons(difference, direction, counts, counts, features, most=100)
 
@@ -264,13 +264,13 @@ class TestExplaining:
     def test_counts_are_quoted(self) -> None:
         steps = "\n".join(f"{number}. Boil the egg once more." for number in range(1, 8))
         _, found = self.explained(CriteriaSet.of(["numbered steps"]), steps, LONG)
-        assert found["7 numbered steps against none"] > 0
+        assert found["7 numbered items against none"] > 0
 
         _, found = self.explained(CriteriaSet.of(["numbered steps"]), LONG, steps)
-        assert found["no numbered steps against 7"] < 0
+        assert found["no numbered items against 7"] < 0
 
         _, found = self.explained(CriteriaSet.of(["numbered steps"]), "1. Boil the egg.", steps)
-        assert found["1 numbered step against 7"] < 0
+        assert found["1 numbered item against 7"] < 0
 
     def test_equal_responses_have_no_reasons(self) -> None:
         assert self.explained(CriteriaSet.of(["warm"]), SHORT, SHORT) == (0.5, {})
@@ -291,7 +291,7 @@ class TestExplaining:
 
         view = View("dailybench", criteria=CriteriaSet.of(["numbered steps"]))
         said = [_said(service.pair_report(view, "stepwise", query)) for query in queries]
-        assert sum(bool(re.search(r"\b\d+ numbered steps against none", text)) for text in said) >= 10
+        assert sum(bool(re.search(r"\b\d+ numbered items against none", text)) for text in said) >= 10
 
 
 def _said(report: object) -> str:

@@ -1,4 +1,5 @@
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,26 +7,39 @@ from scipy.special import expit
 
 from crm.criteria import CriteriaSet, Polarity
 from crm.data.pairs import Directions, both_directions
+from crm.embedded.concepts import concept_classifier
 from crm.embedded.encoder import DIMENSIONS
+from crm.embedded.known import KnownConcepts
 from crm.embedded.model import EmbeddedCRM
 from crm.embedded.representation import Tone, representation
 from crm.embedded.style import style_sheet
 from crm.protocol import Pair, Question
+from crm.training.concepts import Wish
 from crm.training.embedded import (
     COMPONENTS,
     NetworkOptions,
     TrainingSet,
+    WordingSet,
     fit_members,
     fit_representation,
     training_set,
+    wording_set,
 )
-from crm.training.general import GeneralData, GeneralOptions, fit_general, leave_llms_out
+from crm.training.encoded import ResponseEncoder
+from crm.training.general import (
+    GeneralData,
+    GeneralOptions,
+    HumanRatings,
+    Verdicts,
+    fit_general,
+    leave_ratings_out,
+)
 from crm.training.safeguards import fit_guard
 from crm.training.tones import ToneContrast, read_tone_contrasts, tone_pairs
 
 NAMES = style_sheet().names
 TINY = NetworkOptions(
-    members=2, epochs=12, batch_pairs=16, hidden=32, rank=16, dropout=0.1, weight_decay=0.01, seed=5
+    members=2, epochs=12, batch_pairs=16, hidden=32, rank=16, dropout=0.1, weight_decay=0.01, wishes=8, seed=5
 )
 TWO_TONES = [
     ToneContrast(
@@ -57,7 +71,12 @@ def synthetic_pairs(count: int) -> list[Directions]:
 
 @pytest.fixture(scope="module")
 def tiny_set() -> TrainingSet:
-    return training_set(synthetic_pairs(60), representation())
+    return training_set(synthetic_pairs(60), ResponseEncoder(representation()), concept_classifier())
+
+
+@pytest.fixture(scope="module")
+def wordings() -> WordingSet:
+    return wording_set([Wish("cracks jokes", "funny"), Wish("deadpan", "funny", False)], concept_classifier())
 
 
 class TestTones:
@@ -105,17 +124,28 @@ class TestTrainingSet:
 
     def test_single_criteria_stand_in_no_list(self) -> None:
         contrast = ToneContrast(Tone("more", "less"), ("a", "b", "c"), ("x", "y"), (("Ha!", "Well."),))
-        data = training_set(tone_pairs([contrast], 0, repeats=1), representation())
+        data = training_set(
+            tone_pairs([contrast], 0, repeats=1), ResponseEncoder(representation()), concept_classifier()
+        )
 
         assert data.list_index.tolist() == [0, 0, 0, -1, 1, 1, -1]
         assert data.sign.tolist() == [1, 1, 1, -1, -1, -1, 1]
 
 
 class TestFitting:
-    def test_it_learns_the_rule_and_applies_it_to_another_matter(self, tiny_set: TrainingSet) -> None:
+    def test_it_learns_the_rule_and_applies_it_to_another_matter(
+        self, tiny_set: TrainingSet, wordings: WordingSet
+    ) -> None:
         told: list[int] = []
-        members = fit_members(tiny_set, representation(), TINY, lambda member, loss: told.append(member))
-        fitted = EmbeddedCRM(members, np.zeros(representation().size, np.float32), representation())
+        members, styles = fit_members(
+            tiny_set, wordings, representation(), TINY, lambda member, loss: told.append(member)
+        )
+        fitted = EmbeddedCRM(
+            members,
+            np.zeros(representation().size, np.float32),
+            representation(),
+            concepts=KnownConcepts(concept_classifier(), tiny_set.gains, styles),
+        )
         steps, plain = (
             "1. Feed the cat.\n2. Brush the cat.\n3. Rest.",
             "Feed the cat and brush it, then rest.",
@@ -129,9 +159,12 @@ class TestFitting:
         assert prob(CriteriaSet.of([], ["numbered steps"])) < 0.3
         assert prob(CriteriaSet.of(["plain running text"])) < 0.3
 
-    def test_the_same_seed_gives_the_same_weights(self, tiny_set: TrainingSet) -> None:
-        one, same = (fit_members(tiny_set, representation(), TINY) for _ in range(2))
+    def test_the_same_seed_gives_the_same_weights(self, tiny_set: TrainingSet, wordings: WordingSet) -> None:
+        (one, styles), (same, same_styles) = (
+            fit_members(tiny_set, wordings, representation(), TINY) for _ in range(2)
+        )
 
+        np.testing.assert_array_equal(styles, same_styles)
         for first, second in zip(one, same, strict=True):
             for field in fields(first):
                 np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
@@ -148,13 +181,14 @@ def test_the_default_direction_is_recovered() -> None:
         np.arange(2000) % 2,
         expit(difference @ truth).astype(np.float32),
         np.full(2, np.nan, dtype=np.float32),
+        np.zeros(2, dtype=np.float32),
     )
-    fitted = fit_general(data)
+    fitted = fit_general(data, GeneralOptions(penalty=1e-3, verdicts=1.0))
 
     assert fitted.dtype == np.float32
     assert fitted @ truth / np.linalg.norm(fitted) / np.linalg.norm(truth) > 0.999
     assert 0.8 < np.linalg.norm(fitted) / np.linalg.norm(truth) <= 1
-    stricter = fit_general(data, options=GeneralOptions(penalty=1))
+    stricter = fit_general(data, GeneralOptions(penalty=1, verdicts=1.0))
     assert np.linalg.norm(stricter) < np.linalg.norm(fitted) / 2
 
 
@@ -190,41 +224,73 @@ def test_a_style_feature_that_never_varies_does_not_divide_by_zero() -> None:
     assert (fitted.style_spread > 0).all()
 
 
-def llms_of_known_quality(n_llms: int = 24, per_llm: int = 40) -> GeneralData:
-    """LLMs whose responses differ in one hidden direction; only their win rates are known."""
+def llms_of_known_quality(n_llms: int = 24, per_llm: int = 40) -> tuple[GeneralData, HumanRatings]:
+    """LLMs whose responses differ in one hidden direction; only their ratings are known."""
     generator = np.random.default_rng(0)
     quality = np.linspace(-2, 2, n_llms)
     llm = np.repeat(np.arange(n_llms), per_llm)
     difference = generator.normal(size=(len(llm), 8)).astype(np.float32)
     difference[:, 0] += quality[llm]
-    return GeneralData(
-        tuple(f"llm{number}" for number in range(n_llms)),
-        difference,
-        llm,
-        np.full(len(llm), np.nan, dtype=np.float32),
-        expit(quality).astype(np.float32),
-    )
+    official = expit(quality + generator.normal(0, 0.3, n_llms))
+    ratings = HumanRatings(1000 + quality * 400 / np.log(10), np.column_stack([official, official]), 1000.0)
+    target, weight = ratings.targets()
+    names = tuple(f"llm{number}" for number in range(n_llms))
+    unknown = np.full(len(llm), np.nan, dtype=np.float32)
+    return GeneralData(names, difference, llm, unknown, target, weight), ratings
 
 
-def test_win_rates_alone_teach_the_default_direction() -> None:
-    data = llms_of_known_quality()
+def test_ratings_alone_teach_the_default_direction() -> None:
+    data, _ = llms_of_known_quality()
     fitted = fit_general(data)
 
     assert fitted[0] > 1.5 * np.abs(fitted[1:]).max()
-    assert np.corrcoef(data.predicted(fitted), data.win_rate)[0, 1] > 0.98
+    assert np.corrcoef(data.predicted(fitted), data.target)[0, 1] > 0.98
 
 
-def test_an_llm_that_is_left_out_does_not_take_part() -> None:
-    data = llms_of_known_quality()
-    predicted = leave_llms_out(data, folds=6)
-    # What an LLM's own win rate says must not matter to its prediction.
-    [last] = [len(data.llms) - 1]
-    rates = data.win_rate.copy()
-    rates[last] = 0.01
-    again = leave_llms_out(replace(data, win_rate=rates), folds=6)
+def test_a_rating_says_how_often_an_llm_is_preferred() -> None:
+    ratings = HumanRatings(
+        np.array([1000.0, 1400.0, np.nan]), np.array([[0.5, 0.5], [0.8, 0.9], [0.6, 0.7]]), 1000.0
+    )
+    target, weight = ratings.targets()
 
-    assert np.corrcoef(predicted, data.win_rate)[0, 1] > 0.95
+    assert target[:2] == pytest.approx([0.5, 10 / 11])
+    assert 0.5 < target[2] < 10 / 11
+    assert weight[0] == weight[1] == 1 > weight[2] > 0
+
+
+def test_a_rating_that_is_left_out_does_not_take_part() -> None:
+    data, ratings = llms_of_known_quality()
+    predicted = leave_ratings_out(data, ratings)
+    last = len(data.llms) - 1
+    other = ratings.rating.copy()
+    other[last] = 200.0
+    again = leave_ratings_out(data, replace(ratings, rating=other))
+
+    assert np.corrcoef(predicted, data.target)[0, 1] > 0.95
     assert again[last] == pytest.approx(predicted[last], abs=1e-3)
+
+
+def test_annotators_verdicts_move_the_default_direction() -> None:
+    data, _ = llms_of_known_quality()
+    difference = np.random.default_rng(1).normal(size=(500, 8)).astype(np.float32)
+    verdicts = Verdicts(difference, (difference[:, 3] > 0).astype(np.float32))
+
+    assert fit_general(replace(data, annotated=verdicts))[3] > fit_general(data)[3] + 0.1
+
+
+def test_what_was_encoded_is_kept_for_the_next_training(tmp_path: Path) -> None:
+    answers = [("Boil it.", "How?"), ("Fry it.", "How?")]
+    first = ResponseEncoder(representation(), tmp_path / "kept.npz")
+    features, counts = first(answers)
+    told: list[int] = []
+    again = ResponseEncoder(representation(), tmp_path / "kept.npz")(
+        answers[::-1], lambda done, total: told.append(done)
+    )
+
+    assert told == []
+    np.testing.assert_array_equal(again[0], features[::-1])
+    np.testing.assert_array_equal(again[1], counts[::-1])
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.npz"]
 
 
 def test_the_guard_holds_attacks_back_and_leaves_ordinary_answers_alone() -> None:
