@@ -31,7 +31,7 @@ _SPREAD = np.float32(DIMENSIONS**0.5)
 _CAUTION = 2
 """Power of the probability that a criterion asks for known concepts: specific wishes name one in passing."""
 _CLEAR = ((5, 0.6, 0.7, 0.75), (9, 0.75, np.inf, np.inf), (np.inf, 0.9, np.inf, np.inf))
-"""Up to so many words, a wish is clear from these probabilities on: of counts, of soft ones, and of styles."""
+"""Up to so many words, a wish is clear from these probabilities on: of counts, of soft ones, of styles."""
 _FAR_BEHIND = 0.4
 _NEGLIGIBLE = 0.06
 """Probability below which a concept is not taken into account."""
@@ -40,8 +40,8 @@ _NEGLIGIBLE = 0.06
 _TURNS = (
     r"\b(?:no|not|never|none|without|n't|cannot|nothing|zero|nor|neither|free of|-free)\b|n't\b",
     (
-        r"\b(?:avoid|skip|stop|drop|cut|omit|ban|remove|leav(?:e|es|ing) out|refrain|spare me|ditch|lose|minus|exclude"
-        r"|forget|steer clear|ke(?:ep|eps|pt) away|do without)\w*"
+        r"\b(?:avoid|skip|stop|drop|cut|omit|ban|remove|leav(?:e|es|ing) out|refrain|spare me|ditch|lose"
+        r"|minus|exclude|forget|steer clear|ke(?:ep|eps|pt) away|do without)\w*"
     ),
     r"\b(?:hate|dislike|can't stand|allergic|tired of|sick of|annoy|fed up|put off|bother)\w*",
     (
@@ -221,7 +221,7 @@ class Reading:
 
     @property
     def _is_clear(self) -> NDArray[np.bool_]:
-        """Which wishes are their concepts and nothing else ``[N]``: the longer one is, the surer that must be."""
+        """Which wishes are their concepts and nothing else ``[N]``: a longer one must be surer."""
         of_concept = self._nearest.sum(axis=2)
         total = of_concept.sum(axis=1)
         exact = of_concept[:, _exact_columns()].sum(axis=1) > total / 2

@@ -35,9 +35,9 @@ class KnownConcepts:
         """Return the directions of N criteria ``[N, D]``.
 
         Args:
-            unread: Their directions as the networks give them, for what no concept says ``[N, D]``. Where they
-                contradict the styles that were read, they alone count: one of the two is mistaken, and the
-                networks have seen more of such wishes.
+            unread: Their directions as the networks give them, for what no concept says ``[N, D]``. Where
+                they contradict the styles that were read, they alone count: one of the two is mistaken,
+                and the networks have seen more of such wishes.
         """
         reading = self.classifier.read(texts)
         styles = reading.wanted[:, self.classifier.countable :] @ self.directions

@@ -35,8 +35,8 @@ _SHARPNESS = 1.0
 """Factor on the networks' margins, which dropout leaves too timid: chosen by the calibration of criteria
 lists on unseen instructions."""
 _ECHO = 0.6
-"""Share kept of the plain similarity of criterion and response: with all of it, a text that repeats the criterion can
-come first."""
+"""Share kept of the plain similarity of criterion and response: with all of it, a text that repeats the
+criterion can come first."""
 _COUNTERWEIGHT = 0.11
 """Share of the default direction taken off: chosen so that on unseen instructions criteria for what is
 generally preferred, and for the other side, are judged equally well."""
