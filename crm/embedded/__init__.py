@@ -3,7 +3,10 @@
 - ``model``: the judge, its weights file, and its verdicts in words
 - ``representation``: what is stored of a response instead of its text, its relevance to the query included
 - ``style``: the counted properties in it; ``encoder``: the sentence encoder
-- ``countable``: wishes that say what to count, read from their wording; not yet part of the judge
+- ``counts``: what is counted exactly in it
+- ``concepts``: what a criterion asks for, in whatever words; ``known``: what the judge makes of that
+- ``countable``: how well responses do under what is counted; ``limits``: amounts that a criterion names
+- ``reliability``: how often the judge is right, by kind of criterion
 - ``guard``: holds back responses that are written for the judge
 - ``validity``: the validity check, which warns of criteria that cannot be judged or contradict each other
 """

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from crm.embedded.counts import count_names
 from crm.embedded.representation import MISSING, NAME, RELEVANCE, Representation, text_digest
 from crm.embedded.style import style_sheet
 from db.records import BenchmarkInfo, LLMRecord
@@ -43,6 +44,7 @@ class RecordingRepresentation(Representation):
         return {
             "features": np.array(features, dtype=np.int8).reshape(len(texts), self.size),
             "style": np.ones((len(texts), len(NAMES)), dtype=np.float16),
+            "counts": np.ones((len(texts), len(count_names())), dtype=np.float16),
             "digest": np.array(digests, dtype=np.uint64),
         }
 
