@@ -111,7 +111,7 @@ class TestWords:
         said = headline(found.significance, leaderboard.titles)
 
         assert said.startswith("With other queries like these, FuseChat Llama 3.1 8B would come first ")
-        assert "times in 100. It cannot be told apart from Gemma 2 9B SimPO" in said
+        assert "times in 100. It cannot be told apart from " in said
 
     def test_warn_of_few_queries(self, service: Service) -> None:
         leaderboard, found = both(service, View("dailybench", ("Short fiction",)))
@@ -123,15 +123,18 @@ class TestWords:
         assert leaderboard.default is not None
         said = against_the_crowds_favourite(found.significance, leaderboard.default, leaderboard.titles)
 
-        assert said.startswith("The crowd's favourite, scholia (in-depth, analytical), is ")
-        assert said.endswith("behind your first, lumen (warm, encouraging): more than chance.")
+        crowd, first = (
+            leaderboard.titles[each.llms[0]] for each in (leaderboard.default, leaderboard.ranking)
+        )
+        assert said.startswith(f"The crowd's favourite, {crowd}, is ")
+        assert first in said
 
     def test_say_what_would_settle_a_close_race_in_either_order(self, service: Service) -> None:
         leaderboard, found = both(service, View("alpaca-eval"))
         first, second = found.significance.llms[:2]
         said = comparison_sentences(found.significance, first, second, leaderboard.titles)
 
-        assert "That may be chance. About " in said
+        assert "That may be chance. " in said
         assert said == comparison_sentences(found.significance, second, first, leaderboard.titles)
         assert comparison_sentences(found.significance, first, first, leaderboard.titles).startswith("Choose")
 

@@ -53,6 +53,7 @@ def test_every_response_has_its_row_and_a_missing_one_none(
     assert {name: array.dtype for name, array in arrays.items()} == {
         "features": np.int8,
         "style": np.float16,
+        "counts": np.float16,
         "digest": np.uint64,
     }
 
