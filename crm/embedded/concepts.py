@@ -1,9 +1,9 @@
 """Concepts: what people mean when they say what they like in an answer, whatever words they use.
 
 “Funny”, “makes me laugh” and “cracks jokes” are one wish. A classifier on the sentence encoder, adapted to
-wishes, says which of some 240 concepts a criterion asks for or wants less of, and how sure that is: 70 can be
+wishes, says which of 238 concepts a criterion asks for or wants less of, and how sure that is: 69 can be
 counted in a response (``crm.embedded.counts``), the others are styles and kinds of content. It was trained on
-10,000 wishes written for this project (``crm/training/wishes``).
+14,000 wishes written for this project (``crm/training/wishes``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +59,10 @@ N_TURNS = len(_TURNS)
 
 
 def turns(criteria: Sequence[str]) -> NDArray[np.float32]:
-    """Return which turns of less and more N criteria have ``[N, N_TURNS]``:
-    an average of words blurs a “no”."""
+    """Return which turns of less and more N criteria have ``[N, N_TURNS]``.
+
+    The mean over a criterion's words, which the embedding is, blurs a “no”.
+    """
     plain = [criterion.replace("’", "'") for criterion in criteria]
     found = [[turn.search(criterion) is not None for turn in _COMPILED_TURNS] for criterion in plain]
     return np.array(found, dtype=np.float32).reshape(len(plain), N_TURNS) * _TURN_SIZE
@@ -70,8 +72,7 @@ class ConceptClassifier:
     """Reads criteria; may be shared between threads.
 
     Attributes:
-        names: Identifiers of the K concepts;
-            those that can be counted come first, in the order of their counts.
+        names: Identifiers of the K concepts; those that can be counted come first, in their counts' order.
     """
 
     def __init__(
@@ -186,7 +187,7 @@ class Reading:
     prob: Floats
     n_words: NDArray[np.int64]
 
-    @property
+    @cached_property
     def wanted(self) -> Floats:
         """More of a concept less less of it, from −1 to 1 ``[N, K]``.
 
@@ -198,7 +199,7 @@ class Reading:
         scaled: Floats = signed * (self.certainty[:, None] / np.maximum(length, 1e-6))
         return scaled
 
-    @property
+    @cached_property
     def certainty(self) -> Floats:
         """How sure it is that the concepts say what is meant, from 0 to 1 ``[N]``.
 
@@ -211,7 +212,7 @@ class Reading:
     def _both(self) -> Floats:
         return self.prob.reshape(len(self.prob), -1, 2)
 
-    @property
+    @cached_property
     def _nearest(self) -> Floats:
         """Probabilities ``[N, K, 2]`` of the concepts that are not far behind the first."""
         of_concept = self._both.sum(axis=2)
@@ -219,7 +220,7 @@ class Reading:
         nearest: Floats = self._both * near[..., None]
         return nearest
 
-    @property
+    @cached_property
     def _is_clear(self) -> NDArray[np.bool_]:
         """Which wishes are their concepts and nothing else ``[N]``: a longer one must be surer."""
         of_concept = self._nearest.sum(axis=2)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.embedded.counts import Countable, count_names, countables
+from crm.embedded.counts import Countable, count_names, countables, root_of_length
 from crm.embedded.limits import Limit, read_limit
 from crm.protocol import Floats
 
@@ -50,8 +50,7 @@ class CountedWish:
         """Return the amounts of responses with counts ``[..., C]``, as ``[...]``."""
         amount = np.asarray(counts[..., self.column], dtype=np.float32)
         if self.countable.per_root and self.limit is None:
-            length = np.maximum(np.asarray(counts[..., 0], dtype=np.float32), _SHORTEST)
-            amount = np.asarray(amount / np.sqrt(length / _HUNDRED), dtype=np.float32)
+            amount = np.asarray(amount / root_of_length(counts), dtype=np.float32)
         return amount
 
     def margins(self, counts: NDArray[Any], gain: float) -> Floats:
@@ -66,9 +65,6 @@ class CountedWish:
         missed = self.limit.missed_by(amount)
         lost = gain * missed + _BEYOND * (missed > _TOLERANCE)
         return np.asarray(-abs(self.weight) * lost, dtype=np.float32)
-
-
-_SHORTEST, _HUNDRED = 25.0, 100.0
 
 
 def counted_wishes(criterion: str, wanted: Floats) -> Iterator[CountedWish]:

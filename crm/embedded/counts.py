@@ -27,6 +27,7 @@ from crm.embedded.style import WAYS_OF_COUNTING, Count, rhyming_lines, short_lin
 
 COUNTS_FILE = Path(__file__).with_name("counts.toml")
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
+_SHORTEST, _HUNDRED = np.float32(25.0), np.float32(100.0)
 _MOST_CHARACTERS = 60_000
 """Of a longer text only so much is parsed: a parser's work must stay bounded."""
 
@@ -84,9 +85,15 @@ def amounts(counts: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return counts ``[..., C]`` as people feel them: some held against the root of the length."""
     values = np.asarray(counts, dtype=np.float32).copy()
     rooted = np.array([countable.per_root for countable in countables()])
-    length = np.sqrt(np.maximum(values[..., :1], 25.0) / 100.0)
-    values[..., rooted] /= length
+    values[..., rooted] /= root_of_length(counts)[..., None]
     return values
+
+
+def root_of_length(counts: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return the square root of the length in 100 words of counts ``[..., C]``, as ``[...]``."""
+    words = np.asarray(counts[..., 0], dtype=np.float32)
+    root: NDArray[np.float32] = np.sqrt(np.maximum(words, _SHORTEST) / _HUNDRED)
+    return root
 
 
 @lru_cache(maxsize=1)
