@@ -190,6 +190,11 @@ class KnowsItsError(Protocol):
         """
 
 
+def win_rate_error(crm: CRM, criteria: CriteriaSet) -> float:
+    """Return by how much win rates under the criteria are mistaken; 0 of a judge that does not say."""
+    return crm.win_rate_error(criteria) if isinstance(crm, KnowsItsError) else 0.0
+
+
 @dataclass(frozen=True)
 class ResponseMargins:
     """How R responses to each of Q queries stand under K single criteria, in log-odds.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet, Criterion, Weight
 from crm.embedded.encoder import sentence_encoder
-from crm.protocol import CRM, ChecksCriteria, CriterionWarning, KnowsItsError
+from crm.protocol import CRM, ChecksCriteria, CriterionWarning, win_rate_error
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.cache import SharedCache
 from leaderboard.result import Judging, Leaderboard
@@ -170,7 +170,7 @@ class Request:
             terms=self.terms,
             under_floor=under_floor,
             missed=missed,
-            judge_error=self._judge_error(self.criteria if criteria is None else criteria),
+            judge_error=win_rate_error(self.crm, self.criteria if criteria is None else criteria),
         )
 
     def estimate(self, prob: NDArray[np.float32], counted: Mask) -> Estimate:
@@ -182,12 +182,8 @@ class Request:
             weights=self.weighting.weights,
             soft=self.view.soft,
             terms=self.terms,
-            judge_error=self._judge_error(self.criteria),
+            judge_error=win_rate_error(self.crm, self.criteria),
         )
-
-    def _judge_error(self, criteria: CriteriaSet) -> float:
-        """Return by how much win rates under the criteria are mistaken; 0 of a judge that does not say."""
-        return self.crm.win_rate_error(criteria) if isinstance(self.crm, KnowsItsError) else 0.0
 
     def leaderboard(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
-from crm.protocol import CRM, JudgedBenchmark, Question, ScoreBlock, Verdict
+from crm.protocol import CRM, JudgedBenchmark, Question, ScoreBlock, Verdict, win_rate_error
 from crm.registry import get_crm, judge_maker
 from crm.scoring import BATCH, HasBatch, QuestionBlock, question_blocks
 from db import Database
@@ -22,8 +22,9 @@ from db.repositories.scores import ALL_QUERIES, list_scores, put_win_rates, win_
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.scoring_jobs.task import ScoringTask
 from leaderboard.selection import queries_with
-from leaderboard.statistics.bootstrap import bootstrap_win_rates, win_rate_interval
-from leaderboard.statistics.win_rate import Mask, outcomes, win_rates
+from leaderboard.statistics.bootstrap import win_rate_interval
+from leaderboard.statistics.ranking import estimate
+from leaderboard.statistics.win_rate import Mask
 from precompute.engines import Engine
 from precompute.errors import PrecomputeError
 from precompute.progress import ScoringCounter, ScoringProgress
@@ -131,7 +132,9 @@ def _judge(task: ScoringTask, selected: Mask, counter: ScoringCounter) -> None:
 
 def _store_win_rates(task: ScoringTask) -> None:
     record = task.benchmark.record
-    records = win_rate_records(task.benchmark, task.matrix.prob)
+    records = win_rate_records(
+        task.benchmark, task.matrix.prob, judge_error=win_rate_error(task.crm, task.criteria)
+    )
     with task.benchmark.database.session() as session:
         put_win_rates(
             session,
@@ -237,11 +240,14 @@ class _JudgeWorker:
         return _JudgedBlock(asked.number, tuple(verdict.prob_a for verdict in verdicts))
 
 
-def win_rate_records(benchmark: LoadedBenchmark, prob: NDArray[np.float32]) -> list[WinRateRecord]:
+def win_rate_records(
+    benchmark: LoadedBenchmark, prob: NDArray[np.float32], *, judge_error: float = 0.0
+) -> list[WinRateRecord]:
     """Return the win rates of every LLM, each the same that the leaderboard shows for these topics.
 
     Args:
         prob: Its score matrix ``[L, Q]``, NaN where there is no verdict.
+        judge_error: By how much the judge mistakes an LLM on all queries alike, see ``Estimate``.
 
     Returns:
         All queries first, then the categories that have queries in display order; LLMs without a verdict on
@@ -250,23 +256,25 @@ def win_rate_records(benchmark: LoadedBenchmark, prob: NDArray[np.float32]) -> l
     Raises:
         LeaderboardError: A value lies outside [0, 1].
     """
-    records = _win_rates_within(benchmark, prob, ALL_QUERIES, np.ones(benchmark.n_queries, dtype=np.bool_))
+    every = np.ones(benchmark.n_queries, dtype=np.bool_)
+    records = _win_rates_within(benchmark, prob, ALL_QUERIES, every, judge_error)
     for index, name in enumerate(benchmark.category_names):
         inside = benchmark.category_index == index
         if inside.any():
-            records += _win_rates_within(benchmark, prob, name, inside)
+            records += _win_rates_within(benchmark, prob, name, inside, judge_error)
     return records
 
 
 def _win_rates_within(
-    benchmark: LoadedBenchmark, prob: NDArray[np.float32], category: str, selected: Mask
+    benchmark: LoadedBenchmark,
+    prob: NDArray[np.float32],
+    category: str,
+    selected: Mask,
+    judge_error: float,
 ) -> list[WinRateRecord]:
-    chosen = prob[:, selected]
-    outcome = outcomes(chosen)
-    hard, soft = win_rates(outcome), win_rates(outcomes(chosen, soft=True))
-    n_queries = np.sum(~np.isnan(outcome), axis=1)
-    samples = bootstrap_win_rates(outcome, benchmark.topic_index[selected])
-    ci_low, ci_high = win_rate_interval(samples, hard, n_queries)
+    found = estimate(prob, benchmark.topic_index, used=selected, judge_error=judge_error)
+    hard, soft, n_queries = found.win_rate, found.mean_prob, found.n_queries
+    ci_low, ci_high = win_rate_interval(found.samples(), hard, n_queries)
     return [
         WinRateRecord(
             llm,

@@ -26,6 +26,16 @@ def test_every_llm_has_one_for_all_queries_and_one_a_category(service: Service) 
     assert all(0 <= item.ci_low <= item.hard <= item.ci_high <= 1 for item in records.values())
 
 
+def test_a_mistaken_judge_widens_the_intervals(service: Service) -> None:
+    benchmark = service.benchmark("dailybench")
+    prob = np.random.default_rng(0).random((7, 522)).astype(np.float32)
+    sure, mistaken = (win_rate_records(benchmark, prob, judge_error=error) for error in (0.0, 0.8))
+
+    assert [item.hard for item in sure] == [item.hard for item in mistaken]
+    everywhere = [(a, b) for a, b in zip(sure, mistaken, strict=True) if a.category == ""]
+    assert all(b.ci_high - b.ci_low > 2 * (a.ci_high - a.ci_low) for a, b in everywhere)
+
+
 def test_an_llm_without_any_verdict_has_none(service: Service) -> None:
     benchmark = service.benchmark("dailybench")
     prob = np.full((7, 522), np.nan, dtype=np.float32)
