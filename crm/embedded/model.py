@@ -60,6 +60,8 @@ from crm.protocol import (
 CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
 """Criterion embeddings enter ``u`` scaled to unit spread."""
 _MAX_CACHED = 2048
+_ALIKE = 1e-4
+"""Log-odds under which responses are alike in what is asked."""
 _GAMING_MORE = "more like a text that is written to please a judge, or answers something else"
 _GAMING_LESS = "less like a text that is written to please a judge, or answers something else"
 
@@ -149,15 +151,15 @@ class EmbeddedCRM:
             difference = features[pair[0]].astype(np.float32) - features[pair[1]]
             difference *= self._features.step
             ahead = penalty[pair[1]] - penalty[pair[0]]
-            together = self.direction(item.criteria) @ difference + ahead
+            together = self.direction(item.criteria) @ difference
             alone = np.empty(0, dtype=np.float32)
             if item.criteria:
                 counted = self._counted_each(item.criteria, encoded["counts"][pair])
                 alone = self._signed(item.criteria) @ difference + counted[0] - counted[1]
                 together += (counted[0] - counted[1]) @ _shares(item.criteria)
-            verdicts.append(
-                Verdict(float(probabilities(together)), tuple(map(float, probabilities(alone + ahead))))
-            )
+            each = (held_back(margin, ahead) for margin in (together, alone))
+            prob, prob_each = map(probabilities, each)
+            verdicts.append(Verdict(float(prob), tuple(map(float, prob_each))))
         return verdicts
 
     def score(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> Iterator[ScoreBlock]:
@@ -166,9 +168,11 @@ class EmbeddedCRM:
         margins = project(stored["features"], self.direction(criteria) * self._features.step)
         if criteria and self._concepts is not None:
             self._concepts.add_margins(criteria, _shares(criteria), stored["counts"], margins)
+        ahead = margins[:-1] - margins[-1]
         if self._guard is not None:
-            margins -= self._guard.penalty_once(stored["features"], self._features.step)
-        prob = probabilities(margins[:-1] - margins[-1])
+            penalty = self._guard.penalty_once(stored["features"], self._features.step)
+            ahead = held_back(ahead, penalty[-1] - penalty[:-1])
+        prob = probabilities(ahead)
         answered = stored["digest"] != MISSING
         prob[~(answered[:-1] & answered[-1])] = np.nan
         yield ScoreBlock(np.arange(len(prob)), np.arange(prob.shape[1]), prob)
@@ -215,10 +219,10 @@ class EmbeddedCRM:
             )
         found = sorted([*counted, *found], key=lambda reason: -abs(reason.contribution))[:_MOST_REASONS]
         penalty_a, penalty_b = self._penalty(np.stack([response_a["features"], response_b["features"]]))
-        if ahead := float(penalty_b - penalty_a):
+        asked = difference @ direction + np.float32(sum(reason.contribution for reason in counted))
+        if (ahead := float(penalty_b - penalty_a)) and not _is_tie(asked):
             found.insert(0, Reason(_GAMING_LESS if ahead > 0 else _GAMING_MORE, ahead))
-        total = difference @ direction + ahead + sum(reason.contribution for reason in counted)
-        return float(probabilities(total)), found
+        return float(probabilities(held_back(asked, np.float32(ahead)))), found
 
     def _penalty(self, features: NDArray[np.int8]) -> Floats:
         """Return what N responses with stored features ``[N, D]`` lose for looking like gaming ``[N]``."""
@@ -319,6 +323,19 @@ class EmbeddedCRM:
             concepts=KnownConcepts.from_arrays(arrays),
             measured=KindsOfReliability.from_arrays(arrays),
         )
+
+
+def held_back(margin: Floats | np.float32, ahead: Floats | np.float32) -> Floats:
+    """Return margins with what the guard takes off, ``ahead`` being what it takes off B less that of A.
+
+    Responses that are alike in what is asked stay alike: without a table in either, “uses tables” is not
+    decided by which of two ordinary answers looks a little more like gaming.
+    """
+    return np.asarray(np.where(_is_tie(margin), margin, margin + ahead), dtype=np.float32)
+
+
+def _is_tie(margin: Floats | np.float32) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(margin) < _ALIKE)
 
 
 MEMBER_ARRAYS = ("hidden_weight", "hidden_bias", "output_weight", "output_bias", "feature_weight")
