@@ -98,13 +98,14 @@ class KnownConcepts:
 
         return " and ".join(map(said, [first, *(other for other in others if abs(wanted[other]) >= SURE)]))
 
-    def counted(self, criteria: CriteriaSet, shares: Floats) -> list[int]:
-        """Return which counts K criteria surely ask for, the weightiest by their shares ``[K]`` first."""
+    def counted(self, criteria: CriteriaSet) -> list[int]:
+        """Return which counts the criteria surely ask for, the weightiest first."""
         weights: dict[int, float] = {}
-        for share, (_, wishes) in zip(shares.tolist(), self._wishes(criteria), strict=True):
+        for criterion, (_, wishes) in zip(criteria, self._wishes(criteria), strict=True):
             for wish in wishes:
-                if abs(wish.weight) >= SURE:
-                    weights[wish.column] = weights.get(wish.column, 0.0) + share * abs(wish.weight)
+                if (size := abs(wish.weight)) >= SURE:
+                    before = weights.get(wish.column, 0.0)
+                    weights[wish.column] = before + size * criterion.weight.value_in_sum
         return sorted(weights, key=lambda column: -weights[column])
 
     def _wishes(self, criteria: CriteriaSet) -> Iterator[tuple[float, list[CountedWish]]]:

@@ -249,17 +249,17 @@ class EmbeddedCRM:
 
     def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
         """Return what the criteria surely ask to be counted, weightiest first, each property once."""
-        if self._concepts is None or not criteria:
+        columns = [] if self._concepts is None else self._concepts.counted(criteria)
+        if not columns:
             return ()
         stored = benchmark.representation(self._features.name)
-        is_missing = stored["digest"] == MISSING
-        return tuple(
-            Amounts(
-                countables()[column].unit_of_mean,
-                np.where(is_missing, np.nan, stored["counts"][..., column]).astype(np.float32),
-            )
-            for column in self._concepts.counted(criteria, _shares(criteria))
+        amounts = np.where(
+            stored["digest"] == MISSING,
+            np.float32(np.nan),
+            np.moveaxis(stored["counts"][..., columns], -1, 0).astype(np.float32),
         )
+        units = [countables()[column].unit_of_mean for column in columns]
+        return tuple(map(Amounts, units, amounts))
 
     def win_rate_error(self, criteria: CriteriaSet) -> float:
         """Return the standard deviation, in log-odds, by which win rates miss those of a careful reader."""
