@@ -249,7 +249,7 @@ class EmbeddedCRM:
 
     def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
         """Return what the criteria surely ask to be counted, weightiest first, each property once."""
-        columns = [] if self._concepts is None else self._concepts.counted(criteria)
+        columns = self._concepts.counted(criteria) if criteria and self._concepts is not None else []
         if not columns:
             return ()
         stored = benchmark.representation(self._features.name)

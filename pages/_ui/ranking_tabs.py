@@ -121,7 +121,9 @@ def _table(leaderboard: Leaderboard) -> None:
     )
     st.html(ranking_table(leaderboard, columns if wide else (), _link_to_llm(leaderboard), palette().accent))
     _look_inside(leaderboard)
-    counted = " Beside it: what your criteria count, on average over its answers." if leaderboard.amounts else ""
+    counted = (
+        " Beside it: what your criteria count, on average over its answers." if leaderboard.amounts else ""
+    )
     st.caption(
         f"Score: percentage of queries on which the LLM beats the baseline, with its 95 % interval.{counted}"
     )
