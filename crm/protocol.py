@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -161,19 +162,29 @@ class ChecksCriteria(Protocol):
         """Return what speaks against trusting a ranking under these criteria; empty where nothing does."""
 
 
+class ReadAs(Enum):
+    """What a judge takes a criterion for."""
+
+    COUNTED = auto()
+    """Something that is counted in every answer."""
+    STYLE = auto()
+    """A style that the judge knows."""
+    WORDING = auto()
+    """Neither: the judge goes by how it is worded."""
+
+
 @dataclass(frozen=True)
 class Reliability:
-    """How far verdicts under a criterion can be trusted.
+    """How a criterion is read, and how far verdicts under it can be trusted.
 
     Attributes:
-        label: In a word or two.
-        right: Share of right verdicts on pairs that nothing was trained on.
-        sentence: The same in a sentence.
+        reading: What it is taken to ask for, e.g. “fewer emojis”; empty where it is judged by its wording.
+        right: Share of right verdicts on pairs that nothing was trained on; NaN where it was not measured.
     """
 
-    label: str
+    read_as: ReadAs
+    reading: str
     right: float
-    sentence: str
 
 
 @runtime_checkable
@@ -181,7 +192,7 @@ class KnowsItsError(Protocol):
     """A judge of which it was measured how often it is mistaken."""
 
     def reliability(self, criterion: Criterion) -> Reliability:
-        """Return how far verdicts under a criterion can be trusted."""
+        """Return how a criterion is read, polarity included, and how far verdicts under it can be trusted."""
 
     def win_rate_error(self, criteria: CriteriaSet) -> float:
         """Return the standard deviation, in log-odds, by which win rates miss those of a careful reader.
@@ -193,6 +204,33 @@ class KnowsItsError(Protocol):
 def win_rate_error(crm: CRM, criteria: CriteriaSet) -> float:
     """Return by how much win rates under the criteria are mistaken; 0 of a judge that does not say."""
     return crm.win_rate_error(criteria) if isinstance(crm, KnowsItsError) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Amounts:
+    """How much of one property R responses to each of Q queries have.
+
+    Attributes:
+        unit: What follows a mean amount, e.g. “emojis an answer”.
+        amount: As counted ``[R, Q]``, NaN where there is no response.
+    """
+
+    unit: str
+    amount: Floats
+
+
+@runtime_checkable
+class CountsAmounts(Protocol):
+    """A judge that counts what some criteria ask for, in numbers that a person can check."""
+
+    def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
+        """Return what the criteria surely ask to be counted, weightiest first, each property once.
+
+        The rows are all R LLMs of the benchmark, the baseline last.
+
+        Raises:
+            RepresentationMissingError: The benchmark lacks what the judge reads.
+        """
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 - `view`: what a person chose, as a value that a link carries; `selection`: which queries that means
 - `request`: a view with what it names looked up; `result`: what a page shows of it
+- `reading`: how the judge reads a criterion; `amounts`: how much there is of what criteria count
 - `service`: from a view to a leaderboard, joining this with `db` and `crm`
 - `benchmark`: a stored benchmark as a judge sees it; `cache`: results kept in memory
 - `scoring_jobs`: slow judges at work; `live_ranking`: what there is of their leaderboards so far

@@ -109,10 +109,11 @@ def rank(
     for note in filter(None, (*about_criteria, *others)):
         typer.echo(f"note: {note}", err=True)
     columns, misses = leaderboard.shown_categories, leaderboard.misses if leaderboard.musts else None
+    amounts = leaderboard.amounts
     if format is RankFormat.CSV:
-        typer.echo(ranking_csv(leaderboard.ranking, columns, misses=misses), nl=False)
+        typer.echo(ranking_csv(leaderboard.ranking, columns, misses=misses, amounts=amounts), nl=False)
     elif format is RankFormat.JSON:
-        typer.echo(ranking_json(leaderboard.ranking, columns, misses=misses))
+        typer.echo(ranking_json(leaderboard.ranking, columns, misses=misses, amounts=amounts))
     else:
         _print_ranking(leaderboard)
 

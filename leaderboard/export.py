@@ -14,6 +14,7 @@ from typing import Any
 
 from crm.criteria import CriteriaSet, Criterion
 from db.records import StoredScores, WinRateRecord
+from leaderboard.amounts import MeanAmount
 from leaderboard.compare import SideBySide
 from leaderboard.errors import LeaderboardError
 from leaderboard.statistics.bootstrap import UNRANKED
@@ -41,13 +42,15 @@ def ranking_csv(
     categories: Sequence[str] = (),
     *,
     misses: Mapping[str, Sequence[Criterion]] | None = None,
+    amounts: Sequence[MeanAmount] = (),
     note: str = "",
 ) -> str:
     """Return the ranking as CSV: ``COLUMNS``, then one column of win rates for each of ``categories``.
 
     LLMs under a floor follow without a rank, and ``FLOOR_COLUMNS`` say so: yes or no, and the rank among all.
-    Where criteria are a must, a column ``misses`` names those that an LLM misses. A note, if there is any,
-    stands in every row of a last column ``note``, so that no row is read without it.
+    Where criteria are a must, a column ``misses`` names those that an LLM misses. Each of ``amounts`` has a
+    column under its unit, e.g. ``emojis an answer``. A note, if there is any, stands in every row of a last
+    column ``note``, so that no row is read without it.
     Names that a spreadsheet would run as a formula get an apostrophe in front; ``read_ranking_csv`` drops it.
 
     Raises:
@@ -56,7 +59,7 @@ def ranking_csv(
     columns = [_column(ranking, name) for name in categories]
     notes = [text_cell(note)] if note else []
     heading = [*(FLOOR_COLUMNS if ranking.without_floor else ()), *(["misses"] if misses is not None else [])]
-    heading += ["note"] if note else []
+    heading += [text_cell(amount.unit) for amount in amounts] + (["note"] if note else [])
     lines = [csv_line([*COLUMNS, *(text_cell(name) for name in categories), *heading])]
     for source, row in _all_rows(ranking):
         cells = [
@@ -69,6 +72,7 @@ def ranking_csv(
             *(number_cell(source.category_win_rate[row, column]) for column in columns),
             *_floor_cells(ranking, source.llms[row]),
             *([] if misses is None else [text_cell("; ".join(map(str, misses.get(source.llms[row], ()))))]),
+            *(number_cell(amount.by_llm[source.llms[row]]) for amount in amounts),
             *notes,
         ]
         lines.append(csv_line(cells))
@@ -97,13 +101,15 @@ def ranking_json(
     categories: Sequence[str] = (),
     *,
     misses: Mapping[str, Sequence[Criterion]] | None = None,
+    amounts: Sequence[MeanAmount] = (),
 ) -> str:
     """Return the ranking as a JSON list of objects, best first.
 
     Each has the keys of ``COLUMNS`` and ``STATISTIC_COLUMNS``, ``rank_low`` and ``rank_high``, and under
     ``categories`` the win rate within each of ``categories``; where something is controlled for, also
     ``plain_win_rate``, that without. LLMs under a floor follow without ranks, and all have ``FLOOR_COLUMNS``;
-    where criteria are a must, ``misses`` lists those that an LLM misses.
+    where criteria are a must, ``misses`` lists those that an LLM misses. Under ``amounts``, if there are any,
+    each unit has the LLM's ``mean`` and that of the ``baseline``.
 
     Raises:
         LeaderboardError: if the ranking has no such category.
@@ -119,6 +125,14 @@ def ranking_json(
             item |= dict(zip(FLOOR_COLUMNS, (under_floor, place), strict=True))
         if misses is not None:
             item["misses"] = [str(criterion) for criterion in misses.get(source.llms[row], ())]
+        if amounts:
+            item["amounts"] = {
+                amount.unit: {
+                    "mean": _rounded_or_none(amount.by_llm[source.llms[row]]),
+                    "baseline": _rounded_or_none(amount.baseline),
+                }
+                for amount in amounts
+            }
         rows.append(item)
     return json.dumps(rows, ensure_ascii=False, indent=2)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crm.criteria import CriteriaSet, Criterion, Weight
 from crm.embedded.encoder import sentence_encoder
 from crm.protocol import CRM, ChecksCriteria, CriterionWarning, win_rate_error
+from leaderboard.amounts import mean_amounts
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.cache import SharedCache
 from leaderboard.result import Judging, Leaderboard
@@ -204,6 +205,8 @@ class Request:
         rests_on = n_queries if n_judged is None else n_judged
         correlations = None if default is None else correlate(ranking.ranks, default.ranks)
         unknown = np.full(len(ranking.llms), np.nan)
+        weights = self.weighting.weights
+        counts = self.selected.astype(np.float64) * (1.0 if weights is None else weights)
         return Leaderboard(
             view=self.view,
             criteria=self.criteria,
@@ -220,6 +223,7 @@ class Request:
             warnings=self.checked.warnings,
             left_out=self.checked.left_out,
             distant=self.weighting.distant,
+            amounts=mean_amounts(self.crm, self.criteria, self.benchmark, counts),
             musts=self.musts,
             misses={llm: tuple(compress(self.musts, row)) for llm, row in missed if row.any()},
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crm.criteria import CriteriaSet, Criterion
 from crm.protocol import CriterionWarning
 from db.records import BenchmarkRecord
+from leaderboard.amounts import MeanAmount
 from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.selection import queries_with
 from leaderboard.sentences import (
@@ -71,6 +72,7 @@ class Leaderboard:
         judging: How far a slow judge is; None for a judge that has no need to wait.
         warnings: What the judge says against trusting its ranking under these criteria.
         left_out: Why criteria of the view are left out, as the judge cannot judge them.
+        amounts: Of the weightiest of what the criteria count, how much answers to the counted queries have.
         notes: What else a person should know about it, one sentence each.
         musts: The criteria that are a must: who misses more of them comes after those who miss fewer.
         misses: What an LLM misses of them, by its name; LLMs that meet all are not in it.
@@ -91,6 +93,7 @@ class Leaderboard:
     judging: Judging | None = None
     warnings: tuple[CriterionWarning, ...] = ()
     left_out: tuple[CriterionWarning, ...] = ()
+    amounts: tuple[MeanAmount, ...] = ()
     notes: tuple[str, ...] = ()
     musts: tuple[Criterion, ...] = ()
     misses: Mapping[str, tuple[Criterion, ...]] = field(default_factory=dict)

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import expit
 
 from crm.criteria import Criterion
-from crm.protocol import CriterionWarning
+from crm.protocol import CriterionWarning, ReadAs, Reliability
+from leaderboard.amounts import MeanAmount
 from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.correlation import Correlations
 from leaderboard.statistics.ranking import Ranking
@@ -214,6 +215,36 @@ def _some_weights(weights: Sequence[TopicWeight]) -> str:
     named = [f"{item.name} × {item.number}" for item in weights[:_NAMED_WEIGHTS]]
     more = len(weights) - len(named)
     return listed([*named, f"{more} more"] if more else named)
+
+
+_JUDGED = {
+    ReadAs.COUNTED: "Counted in every answer",
+    ReadAs.STYLE: "Judged as a style that this judge knows",
+    ReadAs.WORDING: "Judged by its wording alone",
+}
+
+
+def reading_sentence(found: Reliability) -> str:
+    """Say how a criterion is read, how it is judged, and how often that was right where it was measured.
+
+    “Read as fewer emojis. Counted in every answer; a reader agreed 76 in 100 times.”
+    """
+    read = f"Read as {found.reading}. " if found.reading else ""
+    measured = not np.isnan(found.right)
+    agreed = f"; a reader agreed {100 * found.right:.0f} in 100 times" if measured else ""
+    return f"{read}{_JUDGED[found.read_as]}{agreed}."
+
+
+def amounts_in_words(amounts: Iterable[MeanAmount], llm: str) -> str:
+    """Return how much an LLM's answers have of what is counted; empty where nothing is.
+
+    “On average 1.7 emojis an answer (baseline 0.1), 7.9 sentences an answer (baseline 12.0)”
+    """
+    found = [
+        f"{amount.written(amount.by_llm[llm])} {amount.unit} (baseline {amount.written(amount.baseline)})"
+        for amount in amounts
+    ]
+    return f"On average {', '.join(found)}" if found else ""
 
 
 def warning_sentence(warning: CriterionWarning) -> str:

@@ -12,7 +12,13 @@ from leaderboard.render.html import percent
 from leaderboard.render.ranking_charts import topic_chart
 from leaderboard.render.responses import faint_html, pair_html, query_html, verdict_html
 from leaderboard.result import Leaderboard
-from leaderboard.sentences import control_in_brief, left_out_in_brief, missed_in_words, warnings_in_brief
+from leaderboard.sentences import (
+    amounts_in_words,
+    control_in_brief,
+    left_out_in_brief,
+    missed_in_words,
+    warnings_in_brief,
+)
 from leaderboard.statistics.bootstrap import UNRANKED
 from pages._ui.critique import show_critique
 from pages._ui.live_ranking import live_status
@@ -115,6 +121,8 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
         st.caption(f"{removed} above; topics and verdicts below are as they were judged.")
     if missed := missed_in_words(leaderboard.misses.get(llm, ())):
         st.html(faint_html(f"It {missed}, a must"))
+    if amounts := amounts_in_words(leaderboard.amounts, llm):
+        st.html(faint_html(amounts))
     for doubt in (left_out_in_brief(leaderboard.left_out), warnings_in_brief(leaderboard.warnings)):
         if doubt:
             st.html(faint_html(doubt))

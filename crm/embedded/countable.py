@@ -20,8 +20,8 @@ from crm.protocol import Floats
 
 _BEYOND = 1.5
 """Log-odds that a response loses by being beyond a limit at all, however little."""
-_NAMED = 0.4
-"""A number in a criterion limits what the criterion names with at least this weight."""
+SURE = 0.4
+"""From this weight on a criterion surely asks for something: a number in it is a limit of that."""
 _TOLERANCE = 1e-3
 UNCOUNTED = ("language",)
 """Counts of which only less can be asked: which other language a text is in is not told apart."""
@@ -45,6 +45,14 @@ class CountedWish:
     def countable(self) -> Countable:
         """What is counted."""
         return countables()[self.column]
+
+    def in_words(self, sign: float) -> str:
+        """Return what is wished: “fewer emojis”, “at most 2 sentences”; the contrary for a sign of −1."""
+        if self.limit is None:
+            return f"{'more' if sign * self.weight > 0 else 'fewer'} {self.countable.unit}"
+        highest = self.limit.high if self.limit.high is not None else self.limit.low
+        wished = f"{self.limit} {self.countable.unit_of(highest or 0.0)}"
+        return wished if sign > 0 else f"anything but {wished}"
 
     def amount(self, counts: NDArray[Any]) -> Floats:
         """Return the amounts of responses with counts ``[..., C]``, as ``[...]``."""
@@ -72,7 +80,7 @@ def counted_wishes(criterion: str, wanted: Floats) -> Iterator[CountedWish]:
     countable = wanted[: len(count_names())]
     strongest = int(np.argmax(np.abs(wanted)))
     limit = None
-    if strongest < len(countable) and abs(wanted[strongest]) >= _NAMED:
+    if strongest < len(countable) and abs(wanted[strongest]) >= SURE:
         limit = read_limit(criterion)
     for column in np.flatnonzero(countable).tolist():
         weight = float(countable[column])

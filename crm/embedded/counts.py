@@ -40,6 +40,7 @@ class Countable:
         name: Identifier, by which wishes and stored columns name it.
         count: Its value, from the response's text.
         unit: What is counted, as a plural noun that follows a number.
+        is_measure: Whether it is a measure of the whole answer, such as its words a sentence.
         per_root: Whether people feel it as something between an amount and a density: it is then held
             against the square root of the length.
         is_soft: Whether it can also be there in words that are not counted.
@@ -48,8 +49,18 @@ class Countable:
     name: str
     count: Count
     unit: str
+    is_measure: bool = False
     per_root: bool = False
     is_soft: bool = False
+
+    @property
+    def unit_of_mean(self) -> str:
+        """What follows a mean over answers: “emojis an answer”, “words a sentence”."""
+        return self.unit if self.is_measure else f"{self.unit} an answer"
+
+    def unit_of(self, amount: float) -> str:
+        """What follows an amount in one answer: “1 emoji”, “2 emojis”."""
+        return self.unit.removesuffix("s") if amount == 1 else self.unit
 
 
 @cache
@@ -65,7 +76,12 @@ def _countable(table: Mapping[str, str]) -> Countable:
         [(way, value)] = [(key, table[key]) for key in table.keys() & WAYS_OF_COUNTING.keys()]
         count = WAYS_OF_COUNTING[way](value)
     return Countable(
-        table["name"], count, table["unit"], table.get("per") == "root", table.get("kind") == "soft"
+        table["name"],
+        count,
+        table["unit"],
+        is_measure=table.get("amount") == "measure",
+        per_root=table.get("per") == "root",
+        is_soft=table.get("kind") == "soft",
     )
 
 

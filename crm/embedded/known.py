@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from crm.embedded.concepts import ConceptClassifier, concept_classifier
-from crm.embedded.countable import UNCOUNTED, CountedWish, counted_margins, counted_wishes
+from crm.embedded.countable import SURE, UNCOUNTED, CountedWish, counted_margins, counted_wishes
 from crm.errors import UnavailableError
 from crm.protocol import Floats, Reason
 
 _NEGLIGIBLE = 0.02
+_MOST_SAID = 2
+"""Of what a criterion is read as asking for, so many parts are put into words."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,31 @@ class KnownConcepts:
                     moved[phrase] = moved.get(phrase, 0.0) + share * sign * ahead
         return [Reason(phrase, ahead) for phrase, ahead in moved.items()]
 
+    def in_words(self, criterion: Criterion) -> str:
+        """What a criterion is read as asking for, polarity included: “fewer emojis”, “less formal”."""
+        wanted = self.classifier.read([criterion.text]).wanted[0]
+        counted = {wish.column: wish for wish in counted_wishes(criterion.text, wanted)}
+        first, *others = np.argsort(-np.abs(wanted), kind="stable")[:_MOST_SAID].tolist()
+        sign = criterion.polarity.sign
+
+        def said(concept: int) -> str:
+            if concept in counted:
+                return counted[concept].in_words(sign)
+            name = self.classifier.names[concept].replace("_", " ")
+            return name if sign * wanted[concept] > 0 else f"less {name}"
+
+        return " and ".join(map(said, [first, *(other for other in others if abs(wanted[other]) >= SURE)]))
+
+    def counted(self, criteria: CriteriaSet) -> list[int]:
+        """Return which counts the criteria surely ask for, the weightiest first."""
+        weights: dict[int, float] = {}
+        for criterion, (_, wishes) in zip(criteria, self._wishes(criteria), strict=True):
+            for wish in wishes:
+                if (size := abs(wish.weight)) >= SURE:
+                    before = weights.get(wish.column, 0.0)
+                    weights[wish.column] = before + size * criterion.weight.value_in_sum
+        return sorted(weights, key=lambda column: -weights[column])
+
     def _wishes(self, criteria: CriteriaSet) -> Iterator[tuple[float, list[CountedWish]]]:
         wanted = self.classifier.read([criterion.text for criterion in criteria]).wanted
         for row, criterion in zip(wanted, criteria, strict=True):
@@ -122,6 +149,4 @@ def _counted_phrase(wish: CountedWish, counts_a: NDArray[Any], counts_b: NDArray
         return f"{'longer' if one > other else 'shorter'} by {abs(one - other):.0f} words"
     if one == 0:
         return f"no {unit} against {other:g}"
-    return (
-        f"{one:g} {unit.removesuffix('s') if one == 1 else unit} against {f'{other:g}' if other else 'none'}"
-    )
+    return f"{one:g} {wish.countable.unit_of(one)} against {f'{other:g}' if other else 'none'}"

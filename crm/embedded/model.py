@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import erf
 
 from crm.criteria import CriteriaSet, Criterion
+from crm.embedded.counts import countables
 from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
@@ -44,6 +45,7 @@ from crm.embedded.validity import ValidityCheck
 from crm.errors import UnavailableError
 from crm.paths import EMBEDDED_FILE
 from crm.protocol import (
+    Amounts,
     CriterionWarning,
     Floats,
     JudgedBenchmark,
@@ -239,9 +241,25 @@ class EmbeddedCRM:
         return self._validity.warnings(criteria, margins, self._certainty(criteria))
 
     def reliability(self, criterion: Criterion) -> Reliability:
-        """Return how far verdicts under a criterion can be trusted."""
-        measured = self._measured or _UNMEASURED
-        return measured.of(self._kind(criterion))
+        """Return how a criterion is read, polarity included, and how far verdicts under it can be trusted."""
+        kind = self._kind(criterion)
+        concepts = None if kind == WORDING else self._concepts
+        reading = "" if concepts is None else concepts.in_words(criterion)
+        return (self._measured or _UNMEASURED).of(kind, reading)
+
+    def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
+        """Return what the criteria surely ask to be counted, weightiest first, each property once."""
+        columns = self._concepts.counted(criteria) if criteria and self._concepts is not None else []
+        if not columns:
+            return ()
+        stored = benchmark.representation(self._features.name)
+        amounts = np.where(
+            stored["digest"] == MISSING,
+            np.float32(np.nan),
+            np.moveaxis(stored["counts"][..., columns], -1, 0).astype(np.float32),
+        )
+        units = [countables()[column].unit_of_mean for column in columns]
+        return tuple(map(Amounts, units, amounts))
 
     def win_rate_error(self, criteria: CriteriaSet) -> float:
         """Return the standard deviation, in log-odds, by which win rates miss those of a careful reader."""
@@ -255,8 +273,9 @@ class EmbeddedCRM:
     def _kind(self, criterion: Criterion) -> int:
         if self._concepts is None:
             return WORDING
-        reading = self._concepts.classifier.read([criterion.text])
-        return kind_of(reading.wanted[0], float(reading.certainty[0]), self._concepts.classifier.countable)
+        wanted = self._concepts.classifier.read([criterion.text]).wanted[0]
+        [certainty] = self._concepts.certainty([criterion.text]).tolist()
+        return kind_of(wanted, certainty, self._concepts.classifier.countable)
 
     def _certainty(self, criteria: CriteriaSet) -> Floats:
         """How sure it is that concepts say what each criterion means ``[K]``."""
@@ -378,7 +397,7 @@ def save_weights(
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 
 
-_UNMEASURED = KindsOfReliability(np.full(3, 0.5, dtype=np.float32), np.zeros(4, dtype=np.float32))
+_UNMEASURED = KindsOfReliability(np.full(3, np.nan, dtype=np.float32), np.zeros(4, dtype=np.float32))
 
 
 def _shares(criteria: CriteriaSet) -> Floats:

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.protocol import Floats, Reliability
+from crm.protocol import Floats, ReadAs, Reliability
 
 COUNTED, KNOWN, WORDING, GENERAL = range(4)
 """Kinds of criteria; the last stands for none."""
+_READ_AS = (ReadAs.COUNTED, ReadAs.STYLE, ReadAs.WORDING)
 _SURE = 0.5
 _MOSTLY = 0.7
 
@@ -28,22 +29,16 @@ class KindsOfReliability:
     """What was measured, by kind.
 
     Attributes:
-        right: Share of right verdicts ``[3]``.
+        right: Share of right verdicts ``[3]``; NaN where it was not measured.
         error: Standard deviation of a win rate's error, in log-odds ``[4]``.
     """
 
     right: Floats
     error: Floats
 
-    def of(self, kind: int) -> Reliability:
-        """Return the reliability of one kind of criterion."""
-        share = f"{100 * float(self.right[kind]):.0f} in 100"
-        sentence = (
-            f"Counted in the answers; on pairs that a reader judged, the count decided right {share} times.",
-            f"Read as a style that this judge knows; right {share} times on pairs that it had not seen.",
-            f"Judged by its wording alone; right {share} times on pairs that it had not seen.",
-        )[kind]
-        return Reliability(("counted", "known", "by wording")[kind], float(self.right[kind]), sentence)
+    def of(self, kind: int, reading: str) -> Reliability:
+        """Return the reliability of a criterion of one kind, read as ``reading``."""
+        return Reliability(_READ_AS[kind], reading, float(self.right[kind]))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a weights file stores."""

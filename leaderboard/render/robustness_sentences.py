@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from leaderboard.robustness import TOP, WithoutOne
@@ -112,6 +113,8 @@ def _verdict(found: PairComparison, *, among_all: bool) -> str:
             "Looked at by themselves that is more than chance; among all the pairs here, "
             "one so far apart may well be found by chance."
         )
+    if found.more_queries == math.inf:
+        return "That may be chance. More queries would not settle it: what is left is the judge's own error."
     return (
         f"That may be chance. {_rounded(found.more_queries or 0)} more queries like these would settle it "
         "four times in five, if the difference is what it seems."
@@ -134,7 +137,7 @@ def _signed(fraction: float) -> str:
     return f"{100 * fraction:.1f}".replace("-", "−")
 
 
-def _rounded(count: int) -> str:
+def _rounded(count: float) -> str:
     """Return two significant digits, as the estimate has no more: 1463 is about 1,500."""
     if count > _COUNTLESS:
         return f"More than {_COUNTLESS:,}"

@@ -60,6 +60,7 @@ def ranking_table(
                 for column in shown
                 for value in [ranking.columns[column.key][row]]
             ],
+            "amounts": [amount.written(amount.by_llm[llm]) for amount in leaderboard.amounts],
             "missed": missed_in_words(leaderboard.misses.get(llm, ())),
             "by_category": ranking.category_win_rate[row, places].tolist(),
         }
@@ -70,6 +71,7 @@ def ranking_table(
         rows=rows,
         categories=columns,
         statistics=shown,
+        amounts=[(amount.unit, amount.written(amount.baseline)) for amount in leaderboard.amounts],
         compared=bool(leaderboard.criteria) and leaderboard.default is not None,
         controlled=control is not None,
         caveats=leaderboard.caveats,

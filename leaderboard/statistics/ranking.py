@@ -96,15 +96,19 @@ class Estimate:
         A resample draws queries, and for each LLM an error of the judge that more queries would not mend.
         Raises as ``bootstrap_plan``.
         """
-        drawn = self._resampled(resamples, seed)
+        return self.mistaken(self.drawn(resamples=resamples, seed=seed), seed=seed)
+
+    def mistaken(self, drawn: NDArray[np.float32], *, seed: int = 0) -> NDArray[np.float32]:
+        """Return win rates ``[B, L]``, as ``drawn``, with an error of the judge for each LLM besides."""
         if self.judge_error == 0.0:
             return drawn
-        mistaken = np.random.default_rng(seed).normal(0.0, self.judge_error, drawn.shape)
+        error = np.random.default_rng(seed).normal(0.0, self.judge_error, drawn.shape)
         odds = logit(np.clip(drawn.astype(np.float64), _LEAST_RATE, 1.0 - _LEAST_RATE))
-        samples: NDArray[np.float32] = expit(odds + mistaken).astype(np.float32)
+        samples: NDArray[np.float32] = expit(odds + error).astype(np.float32)
         return samples
 
-    def _resampled(self, resamples: int, seed: int) -> NDArray[np.float32]:
+    def drawn(self, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
+        """[B, L], as ``samples``, but of a judge that makes no mistakes: only queries are drawn."""
         if self.fit is None or self.terms is None:
             return bootstrap_win_rates(
                 self.outcome, self.strata, weights=self.weight, resamples=resamples, seed=seed

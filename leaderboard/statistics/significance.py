@@ -35,7 +35,8 @@ class PairComparison:
         ahead: Share of resamples in which the first is ahead, equal ones counted half.
         apart: Whether the difference is more than chance, by a paired t-test at 5 %.
         more_queries: How many more queries like these would separate them with a chance of 80 %; 0 if they
-            are separated, None where no number can be named as they are equal.
+            are separated, infinitely many where the judge's own error is too large for that, None where no
+            number can be named as they are equal.
     """
 
     difference: float
@@ -43,7 +44,7 @@ class PairComparison:
     high: float
     ahead: float
     apart: bool
-    more_queries: int | None
+    more_queries: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,7 @@ class PairwiseSignificance:
         win_rate: [L], fractions.
         n_queries: [L], on how many queries each rests, or how many equal ones they are worth if weighted.
         samples: [B, L], win rates in each resample.
+        drawn: [B, L], the same without the judge's own error.
         apart: [L, L], which pairs can be told apart, at 5 % for all pairs together.
         group: [L], number of the LLM's group, from 0; no two LLMs of a group can be told apart.
         first: [L], share of resamples in which each is first; those who share a first place share it here.
@@ -63,6 +65,7 @@ class PairwiseSignificance:
     win_rate: NDArray[np.float64]
     n_queries: NDArray[np.int64]
     samples: NDArray[np.float32]
+    drawn: NDArray[np.float32]
     apart: NDArray[np.bool_]
     group: NDArray[np.intp]
     first: NDArray[np.float64]
@@ -74,8 +77,9 @@ class PairwiseSignificance:
     def compare(self, first: str, second: str) -> PairComparison:
         """Return two LLMs by themselves: no allowance is made for other pairs that one might have looked at.
 
-        The standard error of the paired difference falls with the root of the number of queries n, so
-        n (z₀.₉₇₅ + z₀.₈)² SE² / d² queries are needed to see a difference of d.
+        The part of the paired difference's standard error that drawing queries makes, SE, falls with the root
+        of their number n; the judge's own error, J, stays. To see a difference of d, n SE² / (d² / z² − J²)
+        queries are needed, with z = z₀.₉₇₅ + z₀.₈.
 
         Raises:
             LeaderboardError: if one of them is not ranked.
@@ -85,12 +89,12 @@ class PairwiseSignificance:
                 raise LeaderboardError(f"{llm!r} is not ranked here: choose one of {', '.join(self.llms)}.")
         left, right = self.llms.index(first), self.llms.index(second)
         difference = float(self.win_rate[left] - self.win_rate[right])
-        sampled = self.samples[:, left] - self.samples[:, right]
+        sampled, drawn = (each[:, left] - each[:, right] for each in (self.samples, self.drawn))
+        error, of_draw = float(np.nanstd(sampled)), float(np.nanstd(drawn))
         sampled = sampled[~np.isnan(sampled)]
-        error = float(sampled.std())
         n = int(min(self.n_queries[left], self.n_queries[right]))
         low, high = percentile_interval(sampled[:, np.newaxis])
-        more = _more_queries(difference, error, n)
+        more = _more_queries(difference, error, of_draw, n)
         return PairComparison(
             difference=difference,
             low=min(float(low[0]), difference),
@@ -111,7 +115,8 @@ def pairwise_significance(
     """
     looked_at = ~np.isnan(found.win_rate) if left_out is None else ~np.isnan(found.win_rate) & ~left_out
     ranked = [row for row in found.best_first(llms).tolist() if looked_at[row]]
-    samples, win_rate = found.samples()[:, ranked], found.win_rate[ranked]
+    drawn, win_rate = found.drawn(), found.win_rate[ranked]
+    samples = found.mistaken(drawn)[:, ranked]
     n_queries = np.floor(found.columns["n_effective"][ranked]).astype(np.int64)
     apart = distinguishable(win_rate, samples, n_queries)
     return PairwiseSignificance(
@@ -119,6 +124,7 @@ def pairwise_significance(
         win_rate=win_rate,
         n_queries=n_queries,
         samples=samples,
+        drawn=drawn[:, ranked],
         apart=apart,
         group=groups(apart),
         first=_share_of_first_places(samples),
@@ -228,11 +234,19 @@ def _share_of_first_places(samples: NDArray[np.floating]) -> NDArray[np.float64]
     return np.asarray(np.mean(first / first.sum(axis=1, keepdims=True), axis=0))
 
 
-def _more_queries(difference: float, error: float, n: int) -> int | None:
-    """Return how many queries beyond n separate a difference; see ``PairwiseSignificance.compare``."""
+def _more_queries(difference: float, error: float, of_draw: float, n: int) -> float | None:
+    """Return how many queries beyond n separate a difference; see ``PairwiseSignificance.compare``.
+
+    Args:
+        error: Standard error of the difference.
+        of_draw: The part of it that the draw of queries makes.
+    """
     if abs(difference) <= _EQUAL or n < _MIN_QUERIES:
         return None
     if abs(difference) > t.ppf((1 + LEVEL) / 2, n - 1) * error:
         return 0
-    needed = n * ((norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) * error / difference) ** 2
-    return max(1, math.ceil(needed - n))
+    allowed = (difference / (norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER))) ** 2
+    left_for_draw = allowed - max(0.0, error**2 - of_draw**2)
+    if left_for_draw <= 0:
+        return math.inf
+    return max(1, math.ceil(n * of_draw**2 / left_for_draw - n))

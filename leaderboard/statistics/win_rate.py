@@ -60,13 +60,27 @@ def win_rates(
     Returns:
         [L], fractions in [0, 1]; NaN for an LLM without a response to any query of positive weight.
     """
-    checked = checked_weights(weights, outcomes.shape[1])
-    present = ~np.isnan(outcomes)
+    return weighted_means(outcomes, weights).clip(0.0, 1.0)
+
+
+def weighted_means(
+    values: NDArray[np.floating], weights: NDArray[np.floating] | None = None
+) -> NDArray[np.float64]:
+    """Mean of each row's values over the queries that it has one for; raises as ``checked_weights``.
+
+    Args:
+        values: [R, Q], NaN where missing.
+        weights: [Q], how much each query counts, on any scale; all alike by default.
+
+    Returns:
+        [R]; NaN for a row without a value on any query of positive weight.
+    """
+    checked = checked_weights(weights, values.shape[1])
+    present = ~np.isnan(values)
     total = present @ checked
-    won = np.where(present, outcomes, 0.0) @ checked
-    rates = np.full(len(outcomes), np.nan)
-    np.divide(won, total, out=rates, where=total > 0)
-    return rates.clip(0.0, 1.0)
+    means = np.full(len(values), np.nan)
+    np.divide(np.where(present, values, 0.0) @ checked, total, out=means, where=total > 0)
+    return means
 
 
 def checked_weights(weights: NDArray[np.floating] | None, queries: int) -> NDArray[np.float64]:

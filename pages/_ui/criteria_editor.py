@@ -1,8 +1,10 @@
-"""The criteria box: a line, a weight and a polarity a criterion; popular ones to click; warnings."""
+"""The criteria box: a line, a weight, a polarity and a reading each; popular ones to click; warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -11,6 +13,7 @@ from crm import registry
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, popular_criteria
 from crm.errors import CriterionError
 from crm.protocol import CriterionWarning
+from leaderboard.reading import Badge, CriterionReading, reading_of
 from leaderboard.request import check_criteria
 from leaderboard.sentences import left_out_in_brief, left_out_sentence, warning_sentence, warnings_in_brief
 from leaderboard.view import View
@@ -19,6 +22,13 @@ from pages._ui.session import SHOWN_ERRORS, change_criteria, change_view, plain,
 _EXAMPLES_SHOWN = 7
 """Popular sets that have a button; all of them are in the list beside."""
 _POPULAR_WIDTH = 220
+_COLOURS: Mapping[Badge, Literal["green", "blue", "gray", "orange"]] = {
+    Badge.COUNTED: "green",
+    Badge.STYLE: "blue",
+    Badge.WORDING: "gray",
+    Badge.LEFT_OUT: "orange",
+    Badge.DOUBTFUL: "orange",
+}
 _ROWS_A_PAGE = 8
 
 
@@ -82,13 +92,30 @@ def _rows(criteria: CriteriaSet) -> None:
     pages = -(-len(criteria) // _ROWS_A_PAGE)
     page = st.pagination(pages, key="criteria_page") if pages > 1 else 1
     start = (min(page, pages) - 1) * _ROWS_A_PAGE
+    read = _reader(st.session_state.view)
     for index, criterion in list(enumerate(criteria))[start : start + _ROWS_A_PAGE]:
-        _row(index, criterion)
+        _row(index, criterion, read(criterion))
 
 
-def _row(index: int, criterion: Criterion) -> None:
-    text, weight, avoid = st.columns([0.5, 0.34, 0.16], vertical_alignment="center")
-    text.text(criterion.text)
+def _reader(view: View) -> Callable[[Criterion], CriterionReading | None]:
+    """Return what says how the view's judge reads one of its criteria; nothing where there is no judge."""
+    try:
+        crm = registry.get_crm(view.crm)
+        checked = check_criteria(crm, view)
+    except SHOWN_ERRORS:
+        return lambda _: None
+    return partial(reading_of, crm, checked)
+
+
+def _row(index: int, criterion: Criterion, reading: CriterionReading | None) -> None:
+    wish, weight, avoid = st.columns([0.5, 0.34, 0.16], vertical_alignment="center")
+    about = wish.container(gap="xxsmall")
+    line = about.container(horizontal=True, vertical_alignment="center", gap="xsmall")
+    line.text(criterion.text, width="content")
+    if reading is not None:
+        line.badge(reading.badge, color=_COLOURS[reading.badge])
+        if reading.sentence:
+            about.caption(plain(reading.sentence))
     weight_key, avoid_key = f"weight:{index}", f"avoid:{index}"
     show(weight_key, criterion.weight.value)
     show(avoid_key, criterion.polarity is Polarity.AVOID)

@@ -100,7 +100,10 @@ def _table(leaderboard: Leaderboard) -> None:
 
     def csv() -> str:
         misses = leaderboard.misses if leaderboard.musts else None
-        return ranking_csv(leaderboard.ranking, columns, misses=misses, note="; ".join(leaderboard.caveats))
+        note = "; ".join(leaderboard.caveats)
+        return ranking_csv(
+            leaderboard.ranking, columns, misses=misses, amounts=leaderboard.amounts, note=note
+        )
 
     row = st.container(horizontal=True, vertical_alignment="center")
     # While a slow judge works there would be a new file every moment, so it is written when asked for.
@@ -118,7 +121,12 @@ def _table(leaderboard: Leaderboard) -> None:
     )
     st.html(ranking_table(leaderboard, columns if wide else (), _link_to_llm(leaderboard), palette().accent))
     _look_inside(leaderboard)
-    st.caption("Score: percentage of queries on which the LLM beats the baseline, with its 95 % interval.")
+    counted = (
+        " Beside it: what your criteria count, on average over its answers." if leaderboard.amounts else ""
+    )
+    st.caption(
+        f"Score: percentage of queries on which the LLM beats the baseline, with its 95 % interval.{counted}"
+    )
     if below := under_floor_table(leaderboard, _link_to_llm(leaderboard), palette().accent):
         st.subheader(UNDER_FLOOR, anchor=False)
         st.html(below)

@@ -71,7 +71,7 @@ def test_from_the_first_look_to_a_shared_link(
     assert [row["llm"] for row in rows] == own
     shown = [float(score) / 100 for score in scores(page)]
     assert [float(row["win_rate"]) for row in rows] == pytest.approx(shown, abs=0.0006)
-    assert list(rows[0])[6:] == ["Humor & Entertainment", "Arts & Culture"]
+    assert list(rows[0])[6:] == ["Humor & Entertainment", "Arts & Culture", "words an answer"]
 
     # Open the link in another browser context and see the same.
     other = browser.new_context(viewport=page.viewport_size)

@@ -60,7 +60,8 @@ class TestRank:
         rows = rows_of(out)
 
         assert (code, err) == (0, "")
-        assert list(rows[0]) == [*HEADER, "Creative Writing & Literature", "Puzzles & Logic"]
+        categories = ["Creative Writing & Literature", "Puzzles & Logic"]
+        assert list(rows[0]) == [*HEADER, *categories, "words an answer"]
         assert [row["llm"] for row in rows] == list(ranking.llms)
         assert [int(row["rank"]) for row in rows] == ranking.rank.tolist()
         assert {row["n_queries"] for row in rows} == {"36"}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leaderboard.amounts import MeanAmount
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import ranking_csv, ranking_json, read_ranking_csv
 from leaderboard.statistics.ranking import Ranking, rank_llms
@@ -49,6 +50,31 @@ def test_a_note_stands_in_every_row_and_is_no_part_of_the_ranking() -> None:
     assert list(rows[0])[-2:] == ["travel", "note"]
     assert {row["note"] for row in rows} == {"'=Doubtful, “1990”"}
     assert read_ranking_csv(text) == {"a": 1, "b": 2}
+
+
+AMOUNTS = (
+    MeanAmount("emojis an answer", {"a": 1.75, "silent": NAN}, 0.125),
+    MeanAmount("words a sentence", {"a": 20.0, "silent": NAN}, 18.0),
+)
+
+
+def test_csv_has_a_column_for_each_amount_before_the_note() -> None:
+    text = ranking_csv(ranking_of(["a", "silent"]), ["travel"], misses={}, amounts=AMOUNTS, note="Doubtful")
+    first, last = csv.DictReader(io.StringIO(text))
+
+    assert list(first)[6:] == ["travel", "misses", "emojis an answer", "words a sentence", "note"]
+    assert (first["emojis an answer"], first["words a sentence"]) == ("1.7500", "20.0000")
+    assert (last["emojis an answer"], last["note"]) == ("", "Doubtful")
+
+
+def test_json_has_amounts_beside_the_baselines() -> None:
+    first, last = json.loads(ranking_json(ranking_of(["a", "silent"]), amounts=AMOUNTS))
+
+    assert first["amounts"] == {
+        "emojis an answer": {"mean": 1.75, "baseline": 0.125},
+        "words a sentence": {"mean": 20.0, "baseline": 18.0},
+    }
+    assert last["amounts"]["emojis an answer"] == {"mean": None, "baseline": 0.125}
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+a", "-a", "@SUM(A1)", "\ta", "\ra", "'=a"])

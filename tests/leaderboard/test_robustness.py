@@ -138,6 +138,18 @@ class TestWords:
         assert said == comparison_sentences(found.significance, second, first, leaderboard.titles)
         assert comparison_sentences(found.significance, first, first, leaderboard.titles).startswith("Choose")
 
+    def test_say_that_queries_do_not_mend_the_judges_error(self, service: Service) -> None:
+        leaderboard, found = both(service, View("alpaca-eval"))
+        exact = replace(found.significance, samples=found.significance.drawn)
+        first, second = found.significance.llms[:2]
+        of_judge, of_queries = (
+            comparison_sentences(each, first, second, leaderboard.titles)
+            for each in (found.significance, exact)
+        )
+
+        assert of_judge.endswith("More queries would not settle it: what is left is the judge's own error.")
+        assert "more queries like these would settle it four times in five" in of_queries
+
     def test_say_what_the_top_hangs_on(self) -> None:
         before = ("ann", "bob", "cid")
         items = [

@@ -295,6 +295,22 @@ def test_what_cannot_be_judged_is_left_out_until_it_is_switched_on(page: AppTest
     assert table(page).split("<thead>")[1] != alone
 
 
+def test_a_criterion_says_how_it_is_read_and_the_table_what_it_counts(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = ["avoid|emojis", "funny", "Written in Finnish"]
+    page.run()
+    assert not page.exception
+    badges = [element.value for element in page.markdown if "-badge[" in element.value]
+    assert badges == [":green-badge[counted]", ":blue-badge[known style]", ":orange-badge[left out]"]
+    assert "Read as fewer emojis. Counted in every answer; a reader agreed " in texts(page)
+    assert "Read as funny. Judged as a style" in texts(page)
+    assert "emojis an answer<small>baseline " in table(page)
+    assert "what your criteria count, on average over its answers" in texts(page)
+    page.text_area(key="criteria_text").set_value("funny").run()
+    assert "an answer<small>" not in table(page)
+    assert "what your criteria count" not in texts(page)
+
+
 def under_floor(page: AppTest) -> int:
     """How many LLMs are shown apart, under the floor."""
     shown = [element.body for element in page.get("html") if 'data-testid="under-floor"' in element.body]

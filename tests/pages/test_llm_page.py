@@ -32,6 +32,15 @@ def test_shows_rank_and_score_by_topic(page: AppTest) -> None:
     assert page.get("plotly_chart")
 
 
+def test_what_the_criteria_count_stands_beside_the_baselines(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = "no emojis"
+    page.query_params["llm"] = "stepwise"
+    page.run()
+    assert not page.exception
+    assert "On average 0.02 emojis an answer (baseline 0.00)" in html(page)
+
+
 def test_an_llm_under_the_floor_has_the_place_that_it_would_have(page: AppTest) -> None:
     page.query_params["benchmark"] = "dailybench"
     page.query_params["criterion"] = "Concise and direct"

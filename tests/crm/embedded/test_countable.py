@@ -4,14 +4,15 @@ what the bundled judge makes of wordings that none of its training wishes is."""
 import numpy as np
 import pytest
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.embedded.concepts import concept_classifier
 from crm.embedded.countable import counted_margins, counted_wishes
 from crm.embedded.counts import count_names, exact_counts
 from crm.embedded.model import embedded_crm
 from crm.embedded.representation import representation
-from crm.protocol import Pair, Question
+from crm.protocol import CountsAmounts, KnowsItsError, Pair, Question, ReadAs
 from crm.training.concepts import read_concept_wishes
+from tests.crm.samples import ArrayBenchmark
 
 PLAIN = "Boil the eggs for seven minutes, cool them under the tap and peel them."
 PAIRS = {
@@ -99,3 +100,77 @@ def test_explanations_quote_the_counts() -> None:
 
     assert reasons[0].text == "3 emojis against none"
     assert reasons[0].contribution > 0
+
+
+@pytest.mark.parametrize(
+    ("criterion", "read_as", "reading"),
+    [
+        ("no emojis", ReadAs.COUNTED, "fewer emojis"),
+        ("Avoid: emojis", ReadAs.COUNTED, "fewer emojis"),
+        ("uses tables", ReadAs.COUNTED, "more tables"),
+        ("at most two sentences", ReadAs.COUNTED, "at most 2 sentences"),
+        ("exactly one sentence", ReadAs.COUNTED, "exactly 1 sentence"),
+        ("Avoid: at most two sentences", ReadAs.COUNTED, "anything but at most 2 sentences"),
+        ("short sentences", ReadAs.COUNTED, "fewer words a sentence"),
+        ("bullet points and numbered lists", ReadAs.COUNTED, "more numbered items and more bullet points"),
+        ("funny", ReadAs.STYLE, "funny"),
+        ("Avoid: formal", ReadAs.STYLE, "less formal"),
+        ("Playful humor", ReadAs.STYLE, "playful and funny"),
+        ("the hero of the tale is a lighthouse keeper", ReadAs.WORDING, ""),
+        ("Written in Finnish", ReadAs.WORDING, ""),
+    ],
+)
+def test_it_says_how_a_criterion_is_read(criterion: str, read_as: ReadAs, reading: str) -> None:
+    judge = embedded_crm()
+    assert isinstance(judge, KnowsItsError)
+    found = judge.reliability(Criterion.parse(criterion))
+
+    assert (found.read_as, found.reading) == (read_as, reading)
+    assert 0.6 < found.right < 0.9
+
+
+YOURS = "You know that your eggs are done when you can spin them."
+
+
+class TestAmounts:
+    """Of an LLM that has answered only the first of two queries, one that has answered both, the baseline."""
+
+    ANSWERS = ((PAIRS["emojis"], PAIRS["tables"]), (YOURS, YOURS), (PLAIN, YOURS))
+
+    def amounts(self, criteria: CriteriaSet) -> list[tuple[str, list[list[float]]]]:
+        counts = np.stack([exact_counts(row) for row in self.ANSWERS])
+        features = np.zeros((3, 2, representation().size), dtype=np.int8)
+        features[..., : counts.shape[-1]] = counts
+        judge = embedded_crm()
+        assert isinstance(judge, CountsAmounts)
+        found = judge.amounts(criteria, ArrayBenchmark(features, missing=[(0, 1)]))
+        return [(each.unit, each.amount.tolist()) for each in found]
+
+    def test_are_what_anyone_can_count(self) -> None:
+        [emojis] = self.amounts(CriteriaSet.of(["no emojis"]))
+        [yours] = self.amounts(CriteriaSet.of(["addresses me as “you”"]))
+
+        np.testing.assert_array_equal(emojis[1], [[3, np.nan], [0, 0], [0, 0]])
+        np.testing.assert_array_equal(yours[1], [[0, np.nan], [3, 3], [0, 3]])
+        assert (emojis[0], yours[0]) == ("emojis an answer", "words like “you” and “your” an answer")
+
+    def test_of_a_measure_are_not_an_answers(self) -> None:
+        assert [unit for unit, _ in self.amounts(CriteriaSet.of(["short sentences"]))] == ["words a sentence"]
+
+    def test_come_weightiest_first_and_each_once(self) -> None:
+        criteria = [
+            Criterion("uses tables", Weight.OPTIONAL),
+            Criterion("at most two sentences", Weight.IMPORTANT),
+            Criterion("lots of emojis", Weight.OPTIONAL, Polarity.AVOID),
+            Criterion("no emojis"),
+        ]
+
+        assert [unit for unit, _ in self.amounts(CriteriaSet(tuple(criteria)))] == [
+            "emojis an answer",
+            "sentences an answer",
+            "tables an answer",
+        ]
+
+    def test_of_what_is_not_surely_asked_for_are_not_given(self) -> None:
+        assert self.amounts(CriteriaSet.of(["funny", "clear and easy to read, with examples"])) == []
+        assert self.amounts(CriteriaSet()) == []

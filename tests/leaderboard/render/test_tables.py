@@ -142,6 +142,23 @@ def test_what_a_picture_must_not_lose_stands_above_the_head(
     ) in doubtful
 
 
+def test_what_the_criteria_count_has_a_column_with_the_baselines_mean(service: Service) -> None:
+    view = View("dailybench", criteria=CriteriaSet.of(["no emojis", "short sentences", "funny"]))
+    leaderboard = service.leaderboard(view)
+    heading, *rows = table_of(leaderboard, "Puzzles & Logic").rows
+    emojis, length = leaderboard.amounts
+
+    assert heading[-3:] == [
+        f"emojis an answerbaseline {emojis.baseline:.2f}",
+        f"words a sentencebaseline {length.baseline:.1f}",
+        "Puzzles & Logic",
+    ]
+    assert [row[-3:-1] for row in rows] == [
+        [f"{emojis.by_llm[llm]:.2f}", f"{length.by_llm[llm]:.1f}"] for llm in leaderboard.ranking.llms
+    ]
+    assert {len(row) for row in rows} == {len(heading)}
+
+
 def test_without_a_comparison_there_are_no_changes(oddly_named: Leaderboard) -> None:
     heading, *rows = table_of(replace(oddly_named, default=None)).rows
 

@@ -1,3 +1,6 @@
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -148,6 +151,17 @@ class TestTwoLLMs:
             separated.append(gap.mean() > 1.96 * gap.std() / np.sqrt(total))
 
         assert np.mean(separated) == pytest.approx(0.8, abs=0.07)
+
+    def test_that_the_judges_error_leaves_alike_are_not_separated_by_queries(self) -> None:
+        wins = drawn([0.55, 0.5], 300)
+        none, small, large = (
+            pairwise_significance(replace(estimated(wins), judge_error=error), list("ab")).compare("a", "b")
+            for error in (0.0, 0.02, 0.5)
+        )
+
+        assert none.more_queries is not None and small.more_queries is not None
+        assert none.more_queries < small.more_queries < math.inf
+        assert large.more_queries == math.inf
 
     def test_of_which_one_is_not_ranked_are_refused(self) -> None:
         with pytest.raises(LeaderboardError, match="'z' is not ranked here"):

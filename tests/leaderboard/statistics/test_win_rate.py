@@ -16,6 +16,7 @@ from leaderboard.statistics.win_rate import (
     effective_number,
     interest_weights,
     outcomes,
+    weighted_means,
     win_rates,
 )
 
@@ -33,6 +34,13 @@ def test_a_win_counts_one_a_tie_half_and_a_missing_response_nothing() -> None:
 
     np.testing.assert_array_equal(outcomes(prob), [[1.0, 0.5, 0.0, NAN]])
     np.testing.assert_allclose(win_rates(outcomes(prob)), [0.5])
+
+
+def test_means_of_any_values_are_weighed_and_missing_ones_left_out() -> None:
+    values = np.array([[10.0, -2.0, NAN], [NAN, NAN, 5.0]])
+
+    np.testing.assert_allclose(weighted_means(values, np.array([1.0, 3.0, 0.0])), [1.0, NAN])
+    np.testing.assert_allclose(weighted_means(values), [4.0, 5.0])
 
 
 @pytest.mark.parametrize(

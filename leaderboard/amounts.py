@@ -1,0 +1,63 @@
+"""How much of what a ranking's criteria count is in the answers of each LLM, as numbers to check it by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crm.criteria import CriteriaSet
+from crm.protocol import CRM, CountsAmounts, JudgedBenchmark
+from leaderboard.statistics.win_rate import weighted_means
+
+_MOST = 3
+"""So many properties are given, the weightiest."""
+_DECIMALS = ((100.0, 0), (10.0, 1), (0.0, 2))
+"""From these largest amounts down, so many decimals are written."""
+_UNKNOWN = "–"
+
+
+@dataclass(frozen=True, eq=False)
+class MeanAmount:
+    """The mean amount of one counted property in answers.
+
+    Attributes:
+        unit: What follows an amount, e.g. “emojis an answer”.
+        by_llm: By the LLM's name, over the queries it has answered; NaN where that is none.
+        baseline: That of the baseline.
+    """
+
+    unit: str
+    by_llm: Mapping[str, float]
+    baseline: float
+
+    def written(self, amount: float) -> str:
+        """Return an amount with as many decimals as all of this property have; unknown is a dash."""
+        if math.isnan(amount):
+            return _UNKNOWN
+        largest = np.nanmax([*self.by_llm.values(), self.baseline])
+        decimals = next(decimals for least, decimals in _DECIMALS if largest >= least)
+        return f"{amount:.{decimals}f}"
+
+
+def mean_amounts(
+    crm: CRM, criteria: CriteriaSet, benchmark: JudgedBenchmark, weights: NDArray[np.floating]
+) -> tuple[MeanAmount, ...]:
+    """Return the weightiest of what the criteria count; nothing of a judge that does not count.
+
+    Args:
+        weights: How much each query counts ``[Q]``, 0 for one that does not.
+
+    Raises:
+        RepresentationMissingError: The benchmark lacks what the judge reads.
+    """
+    if not isinstance(crm, CountsAmounts):
+        return ()
+    found = []
+    for counted in crm.amounts(criteria, benchmark)[:_MOST]:
+        *each, baseline = weighted_means(counted.amount, weights).tolist()
+        found.append(MeanAmount(counted.unit, dict(zip(benchmark.llms, each, strict=True)), baseline))
+    return tuple(found)

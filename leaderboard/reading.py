@@ -1,0 +1,44 @@
+"""How the judge reads each criterion of a view, and how far it can be trusted with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from crm.criteria import Criterion
+from crm.protocol import CRM, KnowsItsError, ReadAs
+from leaderboard.request import CheckedCriteria
+from leaderboard.sentences import reading_sentence
+
+
+class Badge(StrEnum):
+    """What stands beside a criterion in a word or two."""
+
+    COUNTED = "counted"
+    STYLE = "known style"
+    WORDING = "by its wording"
+    LEFT_OUT = "left out"
+    DOUBTFUL = "doubtful"
+
+
+_OF = {ReadAs.COUNTED: Badge.COUNTED, ReadAs.STYLE: Badge.STYLE, ReadAs.WORDING: Badge.WORDING}
+
+
+@dataclass(frozen=True)
+class CriterionReading:
+    """What a person is told of a criterion; the sentence is empty where a warning says why it is doubtful."""
+
+    badge: Badge
+    sentence: str = ""
+
+
+def reading_of(crm: CRM, checked: CheckedCriteria, criterion: Criterion) -> CriterionReading | None:
+    """Return how the judge reads a criterion of a view that was checked; None where it does not say."""
+    if not isinstance(crm, KnowsItsError):
+        return None
+    if any(warning.criterion == criterion for warning in checked.left_out):
+        return CriterionReading(Badge.LEFT_OUT)
+    if any(warning.criterion == criterion for warning in checked.warnings):
+        return CriterionReading(Badge.DOUBTFUL)
+    found = crm.reliability(criterion)
+    return CriterionReading(_OF[found.read_as], reading_sentence(found))
