@@ -25,9 +25,11 @@ from scipy.stats import kendalltau, spearmanr
 from benchmarks._counts import COUNTERS
 from benchmarks._report import Report
 from crm.cli_runner import run_cli
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from crm.errors import CRMError
 from crm.paths import CORPORA
+from crm.protocol import CRM, KnowsItsError, ReadAs
+from crm.registry import get_crm
 from crm.report_table import describe_machine
 from db import DatabaseError
 from leaderboard.errors import LeaderboardError
@@ -102,14 +104,25 @@ def measure(
         alike += same
         rows.append((wish["wordings"][0], "", "", *_mean_least(same)))
     rows.append(("all other wishes", "", "", *_mean_least(alike)))
+    others = [text for wish in listed.get("none", ()) for text in wish["wordings"]]
+    mistaken = _taken_for_counted(get_crm(crm), others)
+    mistakes = f" Of {len(others)} wishes that only name something countable in another meaning, {mistaken} "
+    mistakes += "are taken for countable ones." if mistaken else "none is taken for a countable one."
     Report(
         title="Wishes as people type them, on alpaca-eval",
         columns=("wish", "Spearman with the counts", "least", "Kendall between wordings", "least"),
         rows=tuple(rows),
         note=f"Judge: {crm}; {len(rankings.llms)} LLMs, wordings of {wishes.name}. Median |Spearman| with "
-        f"mean length over {len(lengths)} wordings of other wishes: {np.median(lengths):.2f}. "
-        f"{describe_machine()}.",
+        f"mean length over {len(lengths)} wordings of other wishes: {np.median(lengths):.2f}."
+        f"{mistakes if others else ''} {describe_machine()}.",
     ).finish(output)
+
+
+def _taken_for_counted(judge: CRM, wishes: Sequence[str]) -> int:
+    """Return under how many wishes a judge that says what it reads would count something."""
+    if not isinstance(judge, KnowsItsError):
+        return 0
+    return sum(judge.reliability(Criterion(wish)).read_as is ReadAs.COUNTED for wish in wishes)
 
 
 def _countable_rows(

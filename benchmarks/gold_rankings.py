@@ -16,7 +16,7 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 import typer
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, spearmanr
 
 from benchmarks._report import Report
 from crm.cli_runner import run_cli
@@ -63,10 +63,13 @@ def measure(
                 questions.append(
                     Question(criteria, Pair(query, response, texts.response(source, index, baseline)[1]))
                 )
-            part = judged.assign(prob=[verdict.prob_a for verdict in judge.judge(questions)])
-            true, prob = (
+            part = judged.assign(
+                prob=[verdict.prob_a for verdict in judge.judge(questions)],
+                words=[len(question.pair.response_a.split()) for question in questions],
+            )
+            true, prob, words = (
                 part.pivot(index="llm", columns=key, values=value)  # noqa: PD010
-                for value in ("verdict", "prob")
+                for value in ("verdict", "prob", "words")
             )
             one = np.zeros(prob.shape[1], dtype=int)
             error = getattr(judge, "win_rate_error", lambda _: 0.0)(criteria)
@@ -76,22 +79,33 @@ def measure(
             decided = part[part["verdict"] != _UNDECIDED]
             agrees = (decided["prob"] > _UNDECIDED) == (decided["verdict"] > _UNDECIDED)
             within = (ranking.ci_low <= truth) & (truth <= ranking.ci_high)
-            rows.append(
-                (title, str(criterion) or "∅", f"{tau:.2f}", f"{agrees.mean():.3f}", f"{within.mean():.2f}")
+            length = words.mean(axis=1)[list(ranking.llms)].to_numpy()
+            by_length = (
+                f"{float(np.asarray(spearmanr(rate, length).statistic)):.2f}"
+                for rate in (truth, ranking.win_rate)
             )
+            figures = f"{tau:.2f}", f"{agrees.mean():.3f}", f"{within.mean():.2f}", *by_length
+            rows.append((title, str(criterion) or "∅", *figures))
             if criterion:
                 taus.append(tau)
                 right += agrees.tolist()
                 covered += within.tolist()
         rows.append(
-            (title, "all wishes", f"{np.mean(taus):.2f}", f"{np.mean(right):.3f}", f"{np.mean(covered):.2f}")
+            (
+                *(title, "all wishes", f"{np.mean(taus):.2f}"),
+                *(f"{np.mean(right):.3f}", f"{np.mean(covered):.2f}", "", ""),
+            )
         )
     Report(
         title="Rankings against a careful reader's",
-        columns=("LLMs", "criterion", "Kendall", "verdicts right", "intervals that cover"),
+        columns=(
+            *("LLMs", "criterion", "Kendall", "verdicts right", "intervals that cover"),
+            *("reader's with length", "judge's with length"),
+        ),
         rows=tuple(rows),
         note=f"Judge: {crm}. Kendall between the rankings of 10 LLMs by win rate; verdicts but for those "
-        "that are undecided; how often the 95 % interval of a win rate holds the reader's.",
+        "that are undecided; how often the 95 % interval of a win rate holds the reader's; Spearman of the "
+        "reader's and of the judge's win rates with the mean number of words.",
     ).finish(output)
 
 

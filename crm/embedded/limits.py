@@ -37,10 +37,11 @@ _ABOUT = 0.15
 _FEW = 20
 """Up to so many, a bare number means exactly so many; above, about so many."""
 _NUMBER = re.compile(
-    rf"(?<![\w.])(?:(?P<digits>\d[\d,]*)"
+    rf"(?<![\w.])(?:(?P<digits>\d+(?:,\d{{3}})*)"
     rf"|(?P<word>{'|'.join(sorted(_NUMBERS, key=len, reverse=True))}))(?![\w])"
 )
 _RANGE = re.compile(r"\s*(?:-|–|to|or|and)\s*")
+_LISTED = re.compile(r"\.?\s*,\s*|\.\s*")
 _BEFORE = {
     "about": r"(?:about|around|roughly|approximately|approx\.?|circa|some|near|close to|or so|~)",
     "fewer": r"(?:fewer|less|lower|shorter|smaller) than|under|below|less then|beneath",
@@ -51,7 +52,7 @@ _BEFORE = {
     r"|(?:limit|cap|restrict|cut|keep|hold|trim|boil|kept|condense|compress|reduce|squeeze|stick)\w*"
     r"(?: \w+){0,3}? (?:to|at|down to|within)"
     r"|capped at|stop(?:s|ping)? (?:at|after)|as many as)",
-    "more": r"(?:(?<!no )(?<!not )(?:more|longer|greater|bigger) than"
+    "more": r"(?:(?<!no )(?<!not )(?:more|longer|greater|bigger) than|not (?:just|only)"
     r"|over|above|beyond|upwards of|exceed\w*)",
     "least": r"(?:at (?:the )?(?:very )?least|(?:no|not|never) (?:fewer|less|shorter|under|below)(?: than)?"
     r"|min(?:imum|\.)?(?: of)?|from|starting at)",
@@ -63,10 +64,12 @@ _AFTER = {
     r"|limit|and (?:no|not one|not a (?:single|word)) more|not more|no more|or it'?s too)",
     "least": r"(?:or (?:more|longer|over|above|up)|at (?:the )?(?:very )?least|min(?:imum)?"
     r"|and (?:up|more|upwards|above)|plus|\+|(?:is|are) the (?:minimum|least))",
+    "more": r"(?:just |simply |alone )?(?:is|are|was|were|do|does|will)(?:n't| not| never)"
+    r"(?: (?:nearly|really|quite|ever))? (?:enough|sufficient|do|suffice)",
     "about": r"(?:or so|or thereabouts|-ish|ish|give or take)",
     "exactly": r"(?:exactly|precisely|sharp|not more,? not less|no more,? no less|no more and no less)",
 }
-_REACH_BEFORE, _REACH_AFTER = 36, 40
+_REACH_BEFORE, _REACH_AFTER = 36, 44
 
 
 @dataclass(frozen=True)
@@ -98,10 +101,12 @@ class Limit:
 
 @lru_cache(maxsize=4096)
 def read_limit(criterion: str) -> Limit | None:
-    """Return the limit that a criterion names, None where it names no number."""
+    """Return the limit that a criterion names, None where it names no number or counts “1, 2, 3”."""
     text = criterion.casefold().replace("’", "'").replace("a hundred and fifty", "150")
     found = [*_NUMBER.finditer(text)]
     if not found:
+        return None
+    if len(found) > 1 and _LISTED.fullmatch(text[found[0].end() : found[1].start()]):
         return None
     first = found[0]
     number, end = _value(first), first.end()
@@ -124,7 +129,7 @@ def _value(found: re.Match[str]) -> float:
 
 def _kind(before: str, after: str) -> str:
     near_before, near_after = before[-_REACH_BEFORE:], after[:_REACH_AFTER]
-    for kind in ("most", "least", "exactly", "about"):
+    for kind in ("more", "most", "least", "exactly", "about"):
         if re.search(rf"(?<!\w){_AFTER[kind]}(?!\w)", near_after):
             return kind
     for kind in ("most", "least", "fewer", "more", "exactly", "about"):

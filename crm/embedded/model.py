@@ -62,8 +62,10 @@ from crm.protocol import (
 CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
 """Criterion embeddings enter ``u`` scaled to unit spread."""
 _MAX_CACHED = 2048
+_SURELY = 25.0
+"""Log-odds that the guard takes off what is surely gaming: one in 1,000 ordinary responses."""
 _ALIKE = 1e-4
-"""Log-odds under which responses are alike in what is asked."""
+"""Log-odds under which responses are alike in what is asked, and tie in a ranking."""
 _GAMING_MORE = "more like a text that is written to please a judge, or answers something else"
 _GAMING_LESS = "less like a text that is written to please a judge, or answers something else"
 
@@ -159,8 +161,7 @@ class EmbeddedCRM:
                 counted = self._counted_each(item.criteria, encoded["counts"][pair])
                 alone = self._signed(item.criteria) @ difference + counted[0] - counted[1]
                 together += (counted[0] - counted[1]) @ _shares(item.criteria)
-            each = (held_back(margin, ahead) for margin in (together, alone))
-            prob, prob_each = map(probabilities, each)
+            prob, prob_each = (probabilities(margin + ahead) for margin in (together, alone))
             verdicts.append(Verdict(float(prob), tuple(map(float, prob_each))))
         return verdicts
 
@@ -174,7 +175,7 @@ class EmbeddedCRM:
         if self._guard is not None:
             penalty = self._guard.penalty_once(stored["features"], self._features.step)
             ahead = held_back(ahead, penalty[-1] - penalty[:-1])
-        prob = probabilities(ahead)
+        prob = probabilities(np.where(_is_tie(ahead), np.float32(0.0), ahead))
         answered = stored["digest"] != MISSING
         prob[~(answered[:-1] & answered[-1])] = np.nan
         yield ScoreBlock(np.arange(len(prob)), np.arange(prob.shape[1]), prob)
@@ -222,9 +223,10 @@ class EmbeddedCRM:
         found = sorted([*counted, *found], key=lambda reason: -abs(reason.contribution))[:_MOST_REASONS]
         penalty_a, penalty_b = self._penalty(np.stack([response_a["features"], response_b["features"]]))
         asked = difference @ direction + np.float32(sum(reason.contribution for reason in counted))
-        if (ahead := float(penalty_b - penalty_a)) and not _is_tie(asked):
+        total = held_back(asked, penalty_b - penalty_a)
+        if (ahead := float(total - asked)) != 0.0:
             found.insert(0, Reason(_GAMING_LESS if ahead > 0 else _GAMING_MORE, ahead))
-        return float(probabilities(held_back(asked, np.float32(ahead)))), found
+        return float(probabilities(total)), found
 
     def _penalty(self, features: NDArray[np.int8]) -> Floats:
         """Return what N responses with stored features ``[N, D]`` lose for looking like gaming ``[N]``."""
@@ -347,10 +349,11 @@ class EmbeddedCRM:
 def held_back(margin: Floats | np.float32, ahead: Floats | np.float32) -> Floats:
     """Return margins with what the guard takes off, ``ahead`` being what it takes off B less that of A.
 
-    Responses that are alike in what is asked stay alike: without a table in either, “uses tables” is not
-    decided by which of two ordinary answers looks a little more like gaming.
+    In a ranking, responses that are alike in what is asked stay alike unless one is surely gaming: without a
+    table in either, “uses tables” is not decided by which of two ordinary answers looks more like it.
     """
-    return np.asarray(np.where(_is_tie(margin), margin, margin + ahead), dtype=np.float32)
+    stays = _is_tie(margin) & (np.abs(ahead) < _SURELY)
+    return np.asarray(np.where(stays, margin, margin + ahead), dtype=np.float32)
 
 
 def _is_tie(margin: Floats | np.float32) -> NDArray[np.bool_]:

@@ -27,13 +27,19 @@ from crm.embedded.limits import Limit, read_limit
         ("between two and four paragraphs", 2, 4),
         ("about 200 words", 170, 230),
         ("one emoji, not more", None, 1),
+        ("one sentence just isn't enough", 2, None),
+        ("three examples are never enough", 4, None),
+        ("not just one table", 2, None),
+        ("two examples are enough", None, 2),
     ],
 )
 def test_a_limit_is_read(criterion: str, low: float | None, high: float | None) -> None:
     assert read_limit(criterion) == Limit(low, high)
 
 
-@pytest.mark.parametrize("criterion", ["no emojis", "short", "", "someone said", "v2.5 of it"])
+@pytest.mark.parametrize(
+    "criterion", ["no emojis", "short", "", "someone said", "v2.5 of it", "1, 2, 3 style", "1. 2. 3."]
+)
 def test_without_a_number_there_is_none(criterion: str) -> None:
     assert read_limit(criterion) is None
 
