@@ -2,9 +2,8 @@
 
 python -m benchmarks.long_responses [--windows N]… [--limit N] [--output FILE.md]
 
-Counts are always of the whole response; what differs is how many windows of 256 tokens the sentence embedding
-and the wording are the token-weighted mean of. The weights stay the same, so this says what a judge loses or
-gains that has learnt from the number of windows that its representation reads.
+Counts are always of the whole response; what differs is how many windows of 256 tokens, spread over it, the
+sentence embedding and the wording are the token-weighted mean of. The weights stay the same.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from benchmarks._report import Report, duration
 from crm.cli_runner import run_cli
 from crm.data.pairs import MODERN_ANNOTATIONS, LabelledPair, read_annotations
-from crm.embedded.encoder import MAX_WINDOWS, WINDOW, sentence_encoder
+from crm.embedded.encoder import WINDOW, sentence_encoder
 from crm.embedded.model import EmbeddedCRM
 from crm.embedded.representation import representation
 from crm.errors import CRMError
@@ -31,8 +30,10 @@ from crm.paths import CORPORA, EMBEDDED_FILE
 from crm.protocol import Verdict
 
 app = typer.Typer(add_completion=False)
-_LONG = 2 * MAX_WINDOWS
-"""Windows of the longer response from which on a pair is a long one."""
+_LONGER, _LONG = 2, 4
+"""Windows of the longer response: a pair that has more of them is a longer one, a long one."""
+_COMPARED = (1, 2, 4, 0)
+"""Numbers of windows to read, 0 for all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +67,8 @@ class LongPairs:
         """By name, which pairs are short, longer and long."""
         return {
             "all": np.ones(len(self.items), dtype=np.bool_),
-            f"up to {MAX_WINDOWS} windows": self.windows <= MAX_WINDOWS,
-            f"{MAX_WINDOWS + 1} to {_LONG}": (self.windows > MAX_WINDOWS) & (self.windows <= _LONG),
+            f"up to {_LONGER} windows": self.windows <= _LONGER,
+            f"{_LONGER + 1} to {_LONG}": (self.windows > _LONGER) & (self.windows <= _LONG),
             f"more than {_LONG}": self.windows > _LONG,
         }
 
@@ -95,7 +96,7 @@ def _cell(correct: list[float]) -> str:
 def measure(  # noqa: PLR0917
     windows: Annotated[
         list[int] | None,
-        typer.Option(min=0, help="Windows to read, 0 for all; repeatable. Default 2, 4, all."),
+        typer.Option(min=0, help="Windows to read, 0 for all; repeatable. Default 1, 2, 4, all."),
     ] = None,
     annotations: Annotated[Path, typer.Option(help="Criteria annotations.")] = MODERN_ANNOTATIONS,
     corpora: Annotated[Path, typer.Option(help="The annotated responses.")] = CORPORA,
@@ -110,7 +111,7 @@ def measure(  # noqa: PLR0917
     questions = [item.question for item in pairs.items]
     judge.judge(questions[:2])  # criteria and weights are loaded once
     rows = []
-    for most in windows or (MAX_WINDOWS, _LONG, 0):
+    for most in windows or _COMPARED:
         reading = judge.reading_by(replace(representation(), max_windows=most or None))
         started = time.perf_counter()
         verdicts = reading.judge(questions)
@@ -123,8 +124,8 @@ def measure(  # noqa: PLR0917
         rows=tuple(rows),
         note=(
             f"Split dev of {annotations.name}; windows of {WINDOW} tokens; pairs by the windows of the "
-            f"longer response ({sizes}), each judged in both directions; Wilson's 95 % intervals. The "
-            f"weights, version {judge.version}, learnt from {representation().max_windows} windows."
+            f"longer response ({sizes}), each judged in both directions; Wilson's 95 % intervals. "
+            f"Weights of version {judge.version}, whose representation reads {representation().max_windows}."
         ),
     ).finish(output)
 

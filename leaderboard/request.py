@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress
 from typing import TypeAlias
 
@@ -18,13 +19,16 @@ from leaderboard.amounts import mean_amounts
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
+from leaderboard.llm_facts.files import known_catalogue
+from leaderboard.llm_facts.votes import ratings_of
 from leaderboard.result import Judging, Leaderboard
 from leaderboard.selection import chosen_topics, topic_weights_with
 from leaderboard.sentences import interpret, not_compared_in_words
+from leaderboard.statistics.anchoring import FEWEST, VOTES_ERROR
 from leaderboard.statistics.bradley_terry import bradley_terry, rank_by_duels
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.duels import Coverage, Margins, coverage
-from leaderboard.statistics.ranking import Ranking, Rated, estimate, rank_changes, rank_llms
+from leaderboard.statistics.ranking import JudgeError, Ranking, Rated, estimate, rank_changes, rank_llms
 from leaderboard.statistics.requirements import under_floor
 from leaderboard.statistics.style_control import Control
 from leaderboard.statistics.win_rate import CLOSE, Mask, interest_weights
@@ -171,6 +175,17 @@ class Request:
         """What changes with the benchmark, its contents or the judge."""
         return self.benchmark.identity, self.crm.name, self.crm.version
 
+    @cached_property
+    def ratings(self) -> NDArray[np.float64]:
+        """How people rate the LLMs ``[L]``, in Elo points; NaN where they do not."""
+        return ratings_of(self.llms, known_catalogue(), self.benchmark.record.info.slug)
+
+    @property
+    def n_by_votes(self) -> int:
+        """How many LLMs stand under ∅ as people's votes say."""
+        n_rated = int(np.isfinite(self.ratings).sum())
+        return n_rated if self.against is Against.ALL and n_rated >= FEWEST else 0
+
     @property
     def scoring(self) -> Hashable:
         """How what is judged becomes win rates, and of whom; rankings of it differ by this alone."""
@@ -203,7 +218,7 @@ class Request:
             under_floor: The LLMs ``[L]`` that are left out.
             missed: How many musts each LLM misses ``[L]``.
         """
-        judge_error = win_rate_error(self.crm, self.criteria if criteria is None else criteria)
+        judge_error = self._judge_error(self.criteria if criteria is None else criteria)
         if isinstance(judged, Margins):
             return rank_by_duels(
                 self.llms,
@@ -236,7 +251,7 @@ class Request:
 
     def estimate(self, judged: Judged, counted: Mask) -> Rated:
         """Return the win rates behind ``rank``, with what intervals are made from; raises as ``rank``."""
-        judge_error = win_rate_error(self.crm, self.criteria)
+        judge_error = self._judge_error(self.criteria)
         if isinstance(judged, Margins):
             return bradley_terry(
                 judged,
@@ -257,6 +272,13 @@ class Request:
             terms=self.terms,
             judge_error=judge_error,
         )
+
+    def _judge_error(self, criteria: CriteriaSet) -> JudgeError:
+        """Return by how much the judge mistakes win rates; of each LLM ``[L]`` where votes hold ∅."""
+        by_judge = win_rate_error(self.crm, criteria)
+        if criteria or not self.n_by_votes:
+            return by_judge
+        return np.where(np.isfinite(self.ratings), min(VOTES_ERROR, by_judge), by_judge)
 
     def coverage(self, margins: Margins, counted: Mask) -> Coverage:
         """Return who answered what of the counted queries, and can be compared with the others."""
@@ -322,6 +344,7 @@ class Request:
             musts=self.musts,
             misses={llm: tuple(compress(self.musts, row)) for llm, row in missed if row.any()},
             against=self.against,
+            n_by_votes=self.n_by_votes,
             answered={} if judged is None else self._answered(judged, counts > 0),
             not_compared=self._not_compared(judged),
         )

@@ -82,6 +82,7 @@ class Leaderboard:
         said: The caveats of the whole leaderboard, where some LLMs of it are not listed.
         against: What LLMs are compared with.
         answered: The share of the counted queries that each LLM answered; empty while a slow judge works.
+        n_by_votes: How many LLMs stand under ∅ as people's votes say.
         not_compared: Why an LLM cannot be compared with the others, by its name; it stands unranked at the
             end of ``ranking``.
     """
@@ -108,6 +109,7 @@ class Leaderboard:
     said: tuple[str, ...] = ()
     against: Against = Against.BASELINE
     answered: Mapping[str, float] = field(default_factory=dict)
+    n_by_votes: int = 0
     not_compared: Mapping[str, str] = field(default_factory=dict)
 
     @property

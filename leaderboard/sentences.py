@@ -345,6 +345,17 @@ NOT_COMPARED = "Not compared"
 """Above the LLMs that cannot be ranked against the others."""
 
 
+def preferred_on_average(n_by_votes: int, n_llms: int) -> str:
+    """Return what the default ranking is, of whose LLMs so many stand as people's votes say."""
+    if not n_by_votes:
+        return "This is what people prefer on average."
+    rest = "" if n_by_votes >= n_llms else f" ({n_by_votes} of {n_llms}; the others as the judge can tell)"
+    return (
+        f"This is what people prefer on average: LLMs stand as they are rated on LMArena{rest}, "
+        "and the judge says on which topics they are stronger."
+    )
+
+
 def not_compared_in_words(lacking: Sequence[str]) -> str:
     """Return why an LLM is not compared: it lacks these chosen topics, or shares no query with the others."""
     if lacking:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from crm import registry
 from crm.criteria import CriteriaSet, Criterion
 from crm.data.taxonomy import THEMES_FILE, CriterionThemes
 from crm.embedded.representation import MISSING
-from crm.protocol import CRM, Explains, MeasuresResponses
+from crm.protocol import CRM, Explains, MeasuresResponses, Reason
 from db import Database
 from db.records import BenchmarkSummary
 from db.repositories import benchmarks
@@ -29,6 +30,7 @@ from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.progress import Progress
 from leaderboard.scoring_jobs.scheduler import ANYBODY
 from leaderboard.selection import queries_with
+from leaderboard.statistics.anchoring import anchored
 from leaderboard.statistics.duels import Margins
 from leaderboard.statistics.ranking import Ranking
 from leaderboard.statistics.requirements import misses
@@ -232,7 +234,22 @@ class Service:
         """Return what a judge that needs no time says under the criteria, for the view's opponents."""
         if request.against is Against.BASELINE:
             return self.score_matrix(request.benchmark, request.crm, criteria)
-        return self.margins(request.benchmark, measuring(request.crm), criteria)
+        margins = self.margins(request.benchmark, measuring(request.crm), criteria)
+        return margins if criteria else self._held_to_votes(request, margins)
+
+    def _held_to_votes(self, request: Request, margins: Margins) -> Margins:
+        """Return the margins under ∅ with LLMs as strong as people rate them, where enough are rated."""
+        benchmark = request.benchmark
+        return self._margins.get(
+            (request.benchmark_key, request.ratings.tobytes()),
+            lambda: anchored(
+                margins,
+                benchmark.topic_index,
+                benchmark.category_index,
+                len(benchmark.category_names),
+                request.ratings,
+            ),
+        )
 
     def topic_scores(self, view: View, llm: str) -> list[TopicScore]:
         """Return the LLM's win rate by topic over the view's queries, best first."""
@@ -305,9 +322,23 @@ class Service:
         verdicts = []
         for criterion in checked.ranked or (None,):
             prob, reasons = crm.explain(CriteriaSet((criterion,) if criterion else ()), first, second)
+            if criterion is None and (ahead := self._ahead_by_votes(request, pair, query)):
+                prob, reasons = float(expit(logit(prob) + ahead)), [_by_votes(ahead), *reasons]
             warning = reasons_against.get(criterion) if criterion else None
             verdicts.append(CriterionVerdict(criterion, prob, tuple(reasons), warning))
         return tuple(verdicts)
+
+    def _ahead_by_votes(self, request: Request, pair: tuple[str, str], query: int) -> float:
+        """Return how far votes put the first LLM of a pair ahead of the other under ∅, in log-odds."""
+        if request.against is Against.BASELINE:
+            return 0.0
+        found = self._judged(request, CriteriaSet())
+        by_judge = self.margins(request.benchmark, measuring(request.crm), CriteriaSet())
+        rows = [self._row(request, llm) for llm in pair]
+        if not isinstance(found, Margins):
+            return 0.0
+        first, second = (found.asked - by_judge.asked)[rows, query].tolist()
+        return float(first - second)
 
     def _outcomes(self, request: Request, llm: str, *, soft: bool) -> NDArray[np.float64]:
         """Return what an LLM scores on each query, of its duels the share ``[Q]``; NaN without a verdict."""
@@ -345,11 +376,15 @@ class Service:
     def _default(self, request: Request) -> Ranking:
         """Return the ranking under ∅, kept from view to view of the same topics."""
         return self._defaults.get(
-            (request.benchmark_key, request.scoring, request.selected.tobytes()),
+            (request.benchmark_key, request.scoring, request.selected.tobytes(), request.ratings.tobytes()),
             lambda: request.rank(
                 self._judged(request, CriteriaSet()), request.selected, criteria=CriteriaSet()
             ),
         )
+
+
+def _by_votes(ahead: float) -> Reason:
+    return Reason(f"from an LLM that people rate {'higher' if ahead > 0 else 'lower'}", ahead)
 
 
 def _selected(benchmark: LoadedBenchmark, view: View) -> Mask:

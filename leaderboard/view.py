@@ -13,7 +13,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.llm_facts.listing import Listing
 from leaderboard.statistics.style_control import Control
 
-DEFAULT_BENCHMARK = "alpaca-eval"
+DEFAULT_BENCHMARK = "modern"
 DEFAULT_CRM = "embedded"
 
 

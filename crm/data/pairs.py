@@ -242,6 +242,17 @@ class CorporaTexts:
             return self._flask_instructions()[index], self._flask(llm)[index]
         raise ValueError(f"the source {source!r} is neither alpaca_eval nor flask")
 
+    def modern(self, source: str) -> Mapping[tuple[str, str], tuple[str, str]]:
+        """Prompt and response by the prompt's id and the LLM, of a source of current LLMs' responses.
+
+        Raises:
+            CRMError: There is no such file.
+        """
+        try:
+            return self._modern(source)
+        except ValueError as error:
+            raise CRMError(f"{str(error).capitalize()}: check the path of the corpora.") from error
+
     def _modern_response(self, source: str, prompt: str, llm: str) -> tuple[str, str]:
         found = self._modern(source).get((prompt, llm))
         if found is None:

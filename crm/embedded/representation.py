@@ -108,7 +108,7 @@ def project(features: NDArray[np.int8], direction: Floats) -> Floats:
     return product.reshape(*features.shape[:-1], *several)
 
 
-NAME = "minilm-style-3"
+NAME = "minilm-style-4"
 """Under which vectors of the bundled representation are stored."""
 MISSING = np.uint64(0)
 """Digest in place of a response that an LLM did not give."""
@@ -117,7 +117,7 @@ _EMBEDDING_SPREAD = DIMENSIONS**-0.5
 _CLIP = 5.0
 _STEP = _CLIP / 127
 _ALL = 0
-"""Stands for all windows in a file; older files do not say."""
+"""Stands for all windows in a file."""
 _ARRAYS = (
     "state_mean",
     "projection",
@@ -128,6 +128,7 @@ _ARRAYS = (
     "tone_less",
     "relevance_mean",
     "relevance_spread",
+    "max_windows",
 )
 
 
@@ -152,7 +153,8 @@ class Representation:
         style_spread: Standard deviation of the same ``[S]``.
         relevance_mean: Mean relevance features of the fitting responses ``[R]``.
         relevance_spread: Standard deviation of the same ``[R]``.
-        max_windows: Of a response, at most so many windows are read; None for all. Counts are of the whole.
+        max_windows: Of a response, at most so many windows are read, spread over it; None for all. Counts are
+            of the whole.
     """
 
     name: str
@@ -203,7 +205,7 @@ class Representation:
             *(self.state_mean, self.projection, self.style_mean, self.style_spread),
             *(self.relevance_mean, self.relevance_spread),
         )
-        read = b"" if self.max_windows == MAX_WINDOWS else f"windows {self.max_windows}".encode()
+        read = f"windows {self.max_windows}".encode()
         return hashlib.sha256(b"".join(array.tobytes() for array in arrays) + read).hexdigest()
 
     def encode(
@@ -291,7 +293,7 @@ class Representation:
             arrays["style_spread"],
             arrays["relevance_mean"],
             arrays["relevance_spread"],
-            (int(arrays["max_windows"]) or None) if "max_windows" in arrays else MAX_WINDOWS,
+            int(arrays["max_windows"]) or None,
         )
 
 

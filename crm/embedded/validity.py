@@ -33,10 +33,15 @@ REASONS: Mapping[str, str] = {
     "unrelated": "It does not say what an answer should be like.",
     "gibberish": "It is not made of words that this judge knows.",
     "other_language_text": "It is not in English, the language that this judge reads.",
+    "competence": "It asks what an LLM can do: this judge reads how it answers and sets it no tasks.",
     "hidden": "It asks for a property that this judge does not count.",
 }
 """The kinds of wishes that cannot be judged, each with one sentence why."""
 
+_KNOWN = 0.7
+"""A criterion that names a known concept so plainly can be judged…"""
+_SURELY_OUT = 0.03
+"""…unless it is judgeable with less than this probability."""
 _SPREAD = 384**0.5
 _MANY = 64
 """Texts that only a training has."""
@@ -60,13 +65,19 @@ class ScopeClassifier:
     bias: NDArray[np.float32]
     threshold: float
 
-    def reasons(self, texts: Sequence[str]) -> list[str | None]:
-        """Return why each criterion cannot be judged, in one sentence; None where it can."""
+    def reasons(self, texts: Sequence[str], plainness: Floats | None = None) -> list[str | None]:
+        """Return why each criterion cannot be judged, in one sentence; None where it can.
+
+        Args:
+            plainness: How plainly each of K criteria names a known concept ``[K]``; one that does is out of
+                scope only if that is sure.
+        """
         if not texts:
             return []
         prob = self.probabilities(wish_features(texts))
         judgeable = self.kinds.index(JUDGEABLE)
-        out_of_scope = prob[:, judgeable] < self.threshold
+        known = np.zeros(len(texts)) if plainness is None else plainness
+        out_of_scope = prob[:, judgeable] < np.where(known < _KNOWN, self.threshold, _SURELY_OUT)
         prob[:, judgeable] = 0.0
         return [
             REASONS[self.kinds[int(kind)]] if beyond else None
@@ -123,8 +134,6 @@ def _letters(text: str) -> tuple[float, ...]:
     )
 
 
-_KNOWN = 0.7
-"""A criterion that names a known concept so plainly can be judged."""
 _AT_ODDS = -0.75
 """Two criteria contradict each other when their margins on ordinary pairs correlate below this."""
 
@@ -153,11 +162,11 @@ class ValidityCheck:
             margins: Their margins on the ordinary pairs, polarity included ``[P, K]``.
             plainness: How plainly each of them names a known concept ``[K]``.
         """
-        reasons = self.scope.reasons([criterion.text for criterion in criteria])
+        reasons = self.scope.reasons([criterion.text for criterion in criteria], plainness)
         single = [
             CriterionWarning(criterion, reason)
-            for criterion, reason, known in zip(criteria, reasons, plainness.tolist(), strict=True)
-            if reason is not None and known < _KNOWN
+            for criterion, reason in zip(criteria, reasons, strict=True)
+            if reason is not None
         ]
         return (*single, *self._contradictions(criteria, margins))
 

@@ -3,7 +3,8 @@
 - `concepts`: the classifier that reads wishes; `encoded`: encoded responses, kept between trainings
 - `comparisons`: which of two responses has more of a style
 - `tones`: passages that contrast in tone or style; `adversarial`: gaming responses and ordinary ones
-- `embedded`: fits the representation and the networks of the embedded CRM; `general`: its default ranking
+- `embedded`: fits the representation and the networks of the embedded CRM
+- `general`: its default ranking; `duels`: current LLMs' ratings as targets of it
 - `safeguards`: fits its guard and its scope classifier
 - `classifier`: trains a sequence classifier on any backbone
 - `cli`: ``python -m crm train``

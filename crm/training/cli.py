@@ -139,6 +139,9 @@ def train_embedded(
     general_instructions: Annotated[
         int, typer.Option(min=1, help="Instructions drawn for the default ranking ∅.")
     ] = 300,
+    general_prompts: Annotated[
+        int, typer.Option(min=1, help="Prompts of each source of current LLMs drawn for it.")
+    ] = 60,
     without_held_out_criteria: Annotated[
         bool, typer.Option(help="Leave out the criteria by which generalisation is measured.")
     ] = False,
@@ -148,7 +151,7 @@ def train_embedded(
     guard_of: Annotated[
         Path | None, typer.Option(help="Weights whose guard is taken over instead of fitting one.")
     ] = None,
-    version: Annotated[str, typer.Option(help="Version written into the weights.")] = "3",
+    version: Annotated[str, typer.Option(help="Version written into the weights.")] = "4",
 ) -> None:
     """Fit the embedded CRM on the train split; the same seed gives the same weights."""
     from crm.embedded.validity import ValidityCheck  # noqa: PLC0415
@@ -172,6 +175,7 @@ def train_embedded(
         general_llms,
         read_general_pairs,
         read_human_ratings,
+        read_rated_responses,
     )
     from crm.training.safeguards import fit_scope_classifier  # noqa: PLC0415
     from crm.training.tones import (  # noqa: PLC0415
@@ -204,9 +208,11 @@ def train_embedded(
     with _progress("responses for ∅") as on_progress:
         difference, _ = encoded_pairs([item.pair for item in judged], encode, on_progress)
         of_people, _ = encoded_pairs([item.pair for item, _ in of_today], encode, on_progress)
+        rated = read_rated_responses(corpora, general_prompts, seed)
+        duels = rated.duels(encode(rated.answers, on_progress)[0])
     verdicts = Verdicts(of_people, np.array(annotated_verdicts(modern, "train"), dtype=np.float32))
     ratings = read_human_ratings(corpora, general_llms(judged))
-    general = fit_general(general_data(judged, difference, ratings, verdicts))
+    general = fit_general(general_data(judged, difference, ratings, verdicts, duels))
     wordings = wording_set(wishes, concepts)
     with _progress("networks") as on_progress:
         trained, styles = fit_members(

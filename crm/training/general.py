@@ -2,9 +2,10 @@
 
 The votes of people are known for LLMs, not for single responses: LMArena's ratings say how often one LLM
 should be preferred to another (Chiang et al. 2024, https://arxiv.org/abs/2403.04132). The direction is
-fitted so that the LLMs' mean probabilities come out so. Where an LLM has no rating, a target is foretold
-from AlpacaEval's official win rates, which follow the ratings where both are known. Which of two responses
-is preferred is learnt from annotators' verdicts and, as weak evidence, from GPT-4's.
+fitted so that the LLMs' mean probabilities come out so: on AlpacaEval against one baseline, where the target
+of an LLM without a rating is foretold from AlpacaEval's official win rates, which follow the ratings where
+both are known; and between current LLMs, of whom any two are compared on the prompts that both answered.
+Which of two responses is preferred is learnt from annotators' verdicts and, as weak evidence, from GPT-4's.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from scipy.special import expit, logit
 from torch.nn import functional
 
 from crm.criteria import CriteriaSet
-from crm.data.pairs import LabelledPair, read_alpaca_eval, read_json_lines
+from crm.data.pairs import CorporaTexts, LabelledPair, read_alpaca_eval, read_json_lines
+from crm.embedded.model import QueryResponse
 from crm.errors import CRMError
 from crm.protocol import Floats, Pair, probabilities
+from crm.training.duels import ELO, Duels
 
 PREFERENCES_FILE = Path("alpaca_eval") / "preferences_gpt4_turbo.parquet"
 LEADERBOARD_FILE = Path("alpaca_eval") / "leaderboard_alpaca_eval_2.csv"
@@ -34,11 +37,20 @@ RATINGS_FILE = Path("lmarena_ratings") / "text.json"
 NAMES_FILE = Path(__file__).with_name("arena_names.toml")
 BASELINE = "gpt4_1106_preview"
 _COLUMNS = {"instruction_index", "model", "baseline", "preference"}
-_ELO = np.log(10.0) / 400.0
 _FORETOLD = 0.4
 """Weight of an LLM whose target is foretold, against one that people have rated."""
 _RIDGE = 0.05
-_OVERALL = "full"
+_OVERALL, _CREATIVE = KINDS = ("full", "creative_writing")
+"""LMArena's categories of which ratings are targets."""
+_SOURCES = {
+    "slop_score": _CREATIVE,
+    "story_bench": _CREATIVE,
+    "longform_plan": _CREATIVE,
+    "misguided_attention": _OVERALL,
+    "speechmap_criticism": _OVERALL,
+    "syco_bench": _OVERALL,
+}
+"""Sources of current LLMs' responses, and by which ratings their authors are compared."""
 _SURENESS = {1: 0.7, 2: 0.85, 3: 0.97}
 """How often people would choose as an annotator who was so sure."""
 
@@ -50,12 +62,14 @@ class GeneralOptions:
     Attributes:
         penalty: Of the squared direction.
         llms: Of the LLMs' mean probabilities.
+        duels: Of current LLMs' mean probabilities against each other.
         annotated: Of annotators' verdicts.
         verdicts: Of GPT-4's verdicts.
     """
 
     penalty: float = 3e-3
     llms: float = 100.0
+    duels: float = 100.0
     annotated: float = 1.5
     verdicts: float = 0.3
 
@@ -84,6 +98,7 @@ class GeneralData:
         target: How often people should prefer each LLM ``[L]``, NaN where unknown.
         weight: How much each target counts ``[L]``.
         annotated: Pairs of other responses with annotators' verdicts.
+        duels: Other LLMs, rated and compared with each other.
     """
 
     llms: tuple[str, ...]
@@ -93,6 +108,7 @@ class GeneralData:
     target: Floats
     weight: Floats
     annotated: Verdicts | None = None
+    duels: Duels | None = None
 
     def predicted(self, direction: Floats) -> NDArray[np.float64]:
         """Mean probability of every LLM to be preferred ``[L]``, NaN for one without pairs."""
@@ -127,7 +143,7 @@ class HumanRatings:
         if hidden is not None:
             rating[hidden] = np.nan
         rated = np.isfinite(rating)
-        log_odds = _ELO * (rating - self.baseline)
+        log_odds = ELO * (rating - self.baseline)
         given = np.column_stack([logit(np.clip(self.official, 1e-4, 1 - 1e-4)), np.ones(len(rating))])
         known = rated & np.isfinite(given).all(axis=1)
         inner = given[known].T @ given[known] + np.diag([_RIDGE, _RIDGE, 0.0])
@@ -143,10 +159,7 @@ def read_human_ratings(corpora: Path, llms: Sequence[str]) -> HumanRatings:
     Raises:
         CRMError: A file is missing.
     """
-    path = corpora / RATINGS_FILE
-    if not path.is_file():
-        raise CRMError(f"There is no file {path}: check the path of the corpora.")
-    ratings = json.loads(path.read_text("utf-8"))[_OVERALL]
+    ratings = _arena_ratings(corpora)[_OVERALL]
     names = arena_names()
     official = _official(corpora)
 
@@ -161,10 +174,77 @@ def read_human_ratings(corpora: Path, llms: Sequence[str]) -> HumanRatings:
 
 
 @cache
-def arena_names() -> Mapping[str, str]:
-    """Return LMArena's names of AlpacaEval's LLMs; empty where it does not rate one."""
-    names: Mapping[str, str] = tomllib.loads(NAMES_FILE.read_text("utf-8"))["alpaca_eval"]
+def arena_names(corpus: str = "alpaca_eval") -> Mapping[str, str]:
+    """Return LMArena's names of a corpus' LLMs; empty where it does not rate one."""
+    names: Mapping[str, str] = tomllib.loads(NAMES_FILE.read_text("utf-8"))[corpus]
     return names
+
+
+@dataclass(frozen=True)
+class RatedResponses:
+    """N responses of rated current LLMs to prompts of several sources.
+
+    Attributes:
+        llms: The L LLMs.
+        answers: Text and prompt of each response.
+        llm: Whose each is ``[N]``.
+        query: Which of Q prompts it answers ``[N]``.
+        kind: Of each prompt ``[Q]``, an index of ``KINDS``.
+        rating: Of each LLM by kind, in Elo points ``[L, K]``.
+    """
+
+    llms: tuple[str, ...]
+    answers: tuple[QueryResponse, ...]
+    llm: NDArray[np.int64]
+    query: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    rating: NDArray[np.float64]
+
+    def duels(self, features: Floats) -> Duels:
+        """Return the duels of the responses with these features ``[N, D]``."""
+        return Duels.between(features, self.llm, self.query, self.kind, self.rating)
+
+
+def read_rated_responses(corpora: Path, prompts: int, seed: int) -> RatedResponses:
+    """Read the responses of rated current LLMs to some prompts of each source.
+
+    Args:
+        prompts: How many to draw of a source.
+
+    Raises:
+        CRMError: A file is missing.
+    """
+    rated = [(llm, name) for llm, name in arena_names("modern_llms").items() if name]
+    number = {llm: index for index, (llm, _) in enumerate(rated)}
+    texts, rng = CorporaTexts(corpora), np.random.default_rng(seed)
+    kinds: list[int] = []
+    answers, llm, query = [], [], []
+    for source, kind in _SOURCES.items():
+        given = texts.modern(source)
+        for prompt in rng.permutation(sorted({prompt for prompt, _ in given}))[:prompts].tolist():
+            for name, index in number.items():
+                if (prompt, name) in given:
+                    question, text = given[prompt, name]
+                    answers.append((text, question))
+                    llm.append(index)
+                    query.append(len(kinds))
+            kinds.append(KINDS.index(kind))
+    ratings = _arena_ratings(corpora)
+    rating = [
+        [ratings[kind][name]["rating"] if name in ratings[kind] else np.nan for kind in KINDS]
+        for _, name in rated
+    ]
+    return RatedResponses(
+        tuple(number), tuple(answers), np.array(llm), np.array(query), np.array(kinds), np.array(rating)
+    )
+
+
+def _arena_ratings(corpora: Path) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+    path = corpora / RATINGS_FILE
+    if not path.is_file():
+        raise CRMError(f"There is no file {path}: check the path of the corpora.")
+    found: Mapping[str, Mapping[str, Mapping[str, float]]] = json.loads(path.read_text("utf-8"))
+    return found
 
 
 def annotated_verdicts(path: Path, split: str) -> list[float]:
@@ -229,6 +309,7 @@ def general_data(
     difference: Floats,
     ratings: HumanRatings,
     annotated: Verdicts | None = None,
+    duels: Duels | None = None,
 ) -> GeneralData:
     """Join pairs, their differences ``[N, D]`` and the ratings of the LLMs of ``general_llms(pairs)``."""
     llms = general_llms(pairs)
@@ -242,6 +323,7 @@ def general_data(
         target=target,
         weight=weight,
         annotated=annotated,
+        duels=duels,
     )
 
 
@@ -265,6 +347,7 @@ def fit_general(data: GeneralData, options: GeneralOptions | None = None) -> Flo
     weight = torch.from_numpy(data.weight / max(float(data.weight.sum()), 1e-9))
     counts = torch.bincount(llm, minlength=len(data.llms)).clamp(min=1)
     annotated = data.annotated
+    duel_loss = None if data.duels is None else data.duels.loss()
     optimizer = torch.optim.LBFGS([direction], max_iter=200, line_search_fn="strong_wolfe")
 
     def closure() -> torch.Tensor:
@@ -280,12 +363,32 @@ def fit_general(data: GeneralData, options: GeneralOptions | None = None) -> Flo
             compared = torch.from_numpy(annotated.difference) @ direction
             verdicts = functional.binary_cross_entropy_with_logits(compared, torch.from_numpy(annotated.prob))
             loss = loss + chosen.annotated * verdicts
+        if duel_loss is not None:
+            loss = loss + chosen.duels * duel_loss(direction)
         torch.autograd.backward(loss)
         return loss
 
     optimizer.step(closure)  # type: ignore[no-untyped-call]
     fitted: Floats = direction.detach().numpy().astype(np.float32)
     return fitted
+
+
+def leave_duels_out(
+    data: GeneralData, rating: NDArray[np.float64], options: GeneralOptions | None = None
+) -> NDArray[np.float64]:
+    """Return the rating of every LLM of the duels, in Elo points, as foretold by a direction fitted without
+    it ``[L]``, NaN for one without duels.
+
+    Args:
+        rating: Of each LLM ``[L]``.
+    """
+    found = np.full(len(rating), np.nan)
+    duels = data.duels
+    if duels is not None:
+        for llm in np.unique(duels.llms).tolist():
+            direction = fit_general(replace(data, duels=duels.without(llm)), options)
+            found[llm] = duels.foretold(direction, llm, rating)
+    return found
 
 
 def leave_ratings_out(

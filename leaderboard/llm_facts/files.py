@@ -17,6 +17,8 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from crm.config import TableKind, read_settings, read_tables, table_error
+from crm.errors import ConfigError
+from leaderboard.errors import LeaderboardError
 from leaderboard.llm_facts.catalogue import FACTS, Catalogue, Fact, HumanRatings, LLMFacts, Price, Rating
 
 BUNDLED = Path(__file__).resolve().parents[2] / "bundled" / "llms"
@@ -125,6 +127,14 @@ def load_catalogue(own: Path | None = None) -> Catalogue:
     chosen = own or own_file()
     files = (FIGURES_FILE, FACTS_FILE, *(() if chosen is None else (chosen,)))
     return _loaded(tuple((file, file.stat().st_mtime_ns if file.is_file() else 0) for file in files))
+
+
+def known_catalogue() -> Catalogue:
+    """Return ``load_catalogue``'s, or the bundled one alone where a person's own file is wrong."""
+    try:
+        return load_catalogue()
+    except (ConfigError, LeaderboardError):
+        return _loaded(tuple((file, file.stat().st_mtime_ns) for file in (FIGURES_FILE, FACTS_FILE)))
 
 
 def own_file() -> Path | None:

@@ -122,6 +122,15 @@ def votes_agreement(
     return _with_closest(VotesAgreement(overall, tuple(kinds), date=date), scores, ratings[:, 1:])
 
 
+def ratings_of(llms: Sequence[str], catalogue: Catalogue, benchmark: str = "") -> NDArray[np.float64]:
+    """Return how people rate L LLMs ``[L]``, in Elo points by all votes, under other conditions included;
+    NaN where they do not.
+    """
+    facts = (catalogue.facts(llm, benchmark).ratings for llm in llms)
+    overall = (None if fact is None else fact.value.overall for fact in facts)
+    return np.array([np.nan if found is None else found.rating for found in overall], dtype=np.float64)
+
+
 def n_rated(llms: Iterable[str], catalogue: Catalogue, benchmark: str = "") -> int:
     """Return how many of these LLMs people have rated as they are."""
     facts = (catalogue.facts(llm, benchmark).ratings for llm in llms)

@@ -4,6 +4,7 @@
 - `bootstrap`: intervals of win rates and ranks; `ranking`: LLMs best first, with all that is known of each
 - `duels`: every LLM against every other on the queries that both answered, and who can be compared
 - `bradley_terry`: rankings of LLMs that answered different queries, from their duels
+- `anchoring`: the default ranking held to people's votes
 - `columns`: statistics with a column of their own
 - `requirements`: what an LLM is asked for besides winning
 - `style_control`: what a ranking can be controlled for, and the regression that does it

@@ -25,7 +25,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.statistics.bootstrap import RESAMPLES, bootstrap_plan, shifted
 from leaderboard.statistics.columns import STATISTIC_COLUMNS
 from leaderboard.statistics.duels import Duels, Margins, components, coverage, duels
-from leaderboard.statistics.ranking import Ranking, best_first, rank_rated
+from leaderboard.statistics.ranking import JudgeError, Ranking, best_first, rank_rated
 from leaderboard.statistics.win_rate import Mask
 
 # Precision of a normal prior on every strength, as in `style_control`: felt where an LLM wins every duel.
@@ -77,13 +77,14 @@ class BradleyTerry:
         strength: [L], log-odds; NaN for an LLM that is not compared.
         strata: [Q], topic index.
         judge_error: By how much the judge mistakes the duels of two LLMs on all queries alike: standard
-            deviation of the win rate of one against the other in log-odds, as in ``ranking.Estimate``.
+            deviation of the win rate of one against the other in log-odds, as in ``ranking.Estimate``; or
+            that for each LLM ``[L]``.
     """
 
     duels: Duels
     strength: _Array
     strata: NDArray[np.integer]
-    judge_error: float = 0.0
+    judge_error: JudgeError = 0.0
 
     @property
     def compared(self) -> Mask:
@@ -137,7 +138,7 @@ class BradleyTerry:
     def mistaken(self, drawn: NDArray[np.float32], *, seed: int = 0) -> NDArray[np.float32]:
         """Return win rates ``[B, L]``, as ``drawn``, with what the judge and lacking categories hide."""
         random = np.random.default_rng(seed)
-        of_strength = random.normal(0.0, self.judge_error / np.sqrt(2), drawn.shape)
+        of_strength = random.normal(size=drawn.shape) * (np.asarray(self.judge_error) / np.sqrt(2))
         error = of_strength @ self._to_log_odds
         if self.between_categories:
             error += self.between_categories * random.normal(size=drawn.shape) @ self._root_of_unknown.T
@@ -267,7 +268,7 @@ def bradley_terry(
     compared: Mask,
     weights: NDArray[np.floating] | None = None,
     soft: bool = False,
-    judge_error: float = 0.0,
+    judge_error: JudgeError = 0.0,
 ) -> BradleyTerry:
     """Return strengths and win rates on the queries in use; the other arguments are as in ``rank_by_duels``.
 
@@ -298,7 +299,7 @@ def rank_by_duels(
     soft: bool = False,
     under_floor: Mask | None = None,
     missed: NDArray[np.integer] | None = None,
-    judge_error: float = 0.0,
+    judge_error: JudgeError = 0.0,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Ranking:

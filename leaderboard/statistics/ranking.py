@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,10 @@ from leaderboard.statistics.win_rate import checked_weights, outcomes, win_rates
 
 # Win rates that agree to so many decimals are tied: sums of the same terms in another order differ by less.
 TIE_DECIMALS = 12
+
+
+JudgeError: TypeAlias = float | NDArray[np.float64]
+"""Standard deviation in log-odds by which a judge mistakes win rates, of all LLMs or of each ``[L]``."""
 
 
 class Rated(Protocol):
@@ -86,7 +90,7 @@ class Estimate:
     mean_prob: NDArray[np.float64]
     terms: NDArray[np.float64] | None = None
     fit: ControlledFit | None = None
-    judge_error: float = 0.0
+    judge_error: JudgeError = 0.0
 
     @property
     def win_rate(self) -> NDArray[np.float64]:
@@ -122,7 +126,7 @@ class Estimate:
 
     def mistaken(self, drawn: NDArray[np.float32], *, seed: int = 0) -> NDArray[np.float32]:
         """Return win rates ``[B, L]``, as ``drawn``, with an error of the judge for each LLM besides."""
-        if self.judge_error == 0.0:
+        if not np.any(self.judge_error):
             return drawn
         error = np.random.default_rng(seed).normal(0.0, self.judge_error, drawn.shape)
         return shifted(drawn, error)
@@ -176,7 +180,7 @@ def estimate(
     weights: NDArray[np.floating] | None = None,
     soft: bool = False,
     terms: NDArray[np.floating] | None = None,
-    judge_error: float = 0.0,
+    judge_error: JudgeError = 0.0,
 ) -> Estimate:
     """Return win rates on the queries in use; the other arguments are those of ``rank_llms``.
 
@@ -285,7 +289,7 @@ def rank_llms(
     terms: NDArray[np.floating] | None = None,
     under_floor: NDArray[np.bool_] | None = None,
     missed: NDArray[np.integer] | None = None,
-    judge_error: float = 0.0,
+    judge_error: JudgeError = 0.0,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Ranking:

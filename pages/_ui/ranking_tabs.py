@@ -38,7 +38,7 @@ from leaderboard.render.tables import (
 )
 from leaderboard.result import Leaderboard
 from leaderboard.robustness import MAX_CRITERIA, Robustness, assess_robustness
-from leaderboard.sentences import NOT_COMPARED, SCORES, UNDER_FLOOR
+from leaderboard.sentences import NOT_COMPARED, SCORES, UNDER_FLOOR, preferred_on_average
 from leaderboard.statistics.agreement import MIN_LLMS
 from leaderboard.statistics.significance import PairwiseSignificance
 from leaderboard.view import View
@@ -75,7 +75,8 @@ def show_ranking(leaderboard: Leaderboard) -> None:
             st.subheader("The crowd’s ranking", anchor=False)
             st.markdown(
                 plain(leaderboard.nothing_left)
-                or "This is what people prefer on average. Type what *you* like above, or click an example."
+                or f"{preferred_on_average(leaderboard.n_by_votes, len(leaderboard.ranking.llms))} "
+                "Type what *you* like above, or click an example."
             )
         _describe(leaderboard)
     leaderboard, catalogue = as_listed(leaderboard), known_llms()

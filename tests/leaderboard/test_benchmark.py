@@ -65,7 +65,7 @@ def test_absent_texts_are_refused_with_the_command_that_imports_them(service: Se
     with pytest.raises(CRMError) as refused:
         benchmark.pairs(benchmark.llms[0])
 
-    assert "AlpacaEval, real LLMs" in str(refused.value)
+    assert "AlpacaEval, LLMs of 2023 and 2024" in str(refused.value)
     assert str(benchmark.record.info.text_import_command) in str(refused.value)
     assert "python -m precompute import alpaca-eval" in str(refused.value)
 

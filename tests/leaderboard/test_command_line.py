@@ -238,7 +238,7 @@ class TestRank:
         [
             (
                 ["--benchmark", "absent"],
-                "There is no benchmark 'absent'; known are 'alpaca-eval', 'dailybench'.",
+                "There is no benchmark 'absent'; known are 'alpaca-eval', 'dailybench', 'modern'.",
             ),
             (["--topic", "Short fictions", "--benchmark", "dailybench"], "did you mean 'Short fiction'"),
             (["--criterion", "x" * 301], "has 301 characters"),

@@ -228,7 +228,7 @@ def test_a_critique_needs_criteria_and_texts(server: ScriptedServer, service: Se
     critic, view = configured_critic("writer"), View("dailybench")
     with pytest.raises(LeaderboardError, match="needs criteria"):
         review(critic, view, service.pair_report(view, "scholia", "01-1"))
-    real = View(criteria=CriteriaSet.of(["brief"]))
+    real = View("alpaca-eval", criteria=CriteriaSet.of(["brief"]))
     query = service.benchmark("alpaca-eval").record.queries[0].external_id
     with pytest.raises(LeaderboardError, match="texts are not stored"):
         review(critic, real, service.pair_report(real, "gpt4", query))

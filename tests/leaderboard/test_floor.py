@@ -20,7 +20,7 @@ from leaderboard.statistics.style_control import Control
 from leaderboard.view import View
 from tests.judges import SlowCRM, register
 
-ALONE = View(criteria=CriteriaSet.of(["Short answers"]))
+ALONE = View("alpaca-eval", criteria=CriteriaSet.of(["Short answers"]))
 VIEW = replace(ALONE, floor=0.5)
 
 
@@ -49,8 +49,9 @@ def test_who_is_generally_not_preferred_has_no_place(service: Service, control: 
 
 
 def test_without_criteria_nobody_is_under_the_floor(service: Service) -> None:
-    crowd = service.leaderboard(View(floor=0.5))
-    none_left = service.leaderboard(View(criteria=CriteriaSet.of(["Written in Finnish"]), floor=0.5))
+    crowd = service.leaderboard(View("alpaca-eval", floor=0.5))
+    finnish = CriteriaSet.of(["Written in Finnish"])
+    none_left = service.leaderboard(View("alpaca-eval", criteria=finnish, floor=0.5))
 
     for shown in (crowd, none_left):
         assert len(shown.ranking.ranks) == 47

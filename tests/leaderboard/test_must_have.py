@@ -22,7 +22,7 @@ from tests.judges import SlowCRM, register
 SHORT = Criterion("Short answers")
 WARM = Criterion("Warm and encouraging")
 HUMOR = Criterion("Playful humor", Weight.OPTIONAL)
-ALONE = View(criteria=CriteriaSet((SHORT, WARM, HUMOR)))
+ALONE = View("alpaca-eval", criteria=CriteriaSet((SHORT, WARM, HUMOR)))
 VIEW = replace(ALONE, must_have=True)
 
 

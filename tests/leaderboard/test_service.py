@@ -127,7 +127,7 @@ class TestLeaderboard:
             (
                 View("absent"),
                 NotFoundError,
-                "no benchmark 'absent'; known are 'alpaca-eval', 'dailybench'",
+                "no benchmark 'absent'; known are 'alpaca-eval', 'dailybench', 'modern'",
             ),
             (View("dailybench", ("Short fictions",)), LeaderboardError, "did you mean 'Short fiction'"),
             (View("dailybench", crm="oracle"), ConfigError, "no CRM named 'oracle'"),
@@ -237,7 +237,7 @@ class TestDrillDown:
         assert [score.prob for score in found] == sorted((score.prob for score in found), reverse=True)
 
     def test_unanswered_queries_are_left_out(self, service: Service) -> None:
-        assert len(service.query_scores(View(), "llama-2-70b-chat-hf")) == 804
+        assert len(service.query_scores(View("alpaca-eval"), "llama-2-70b-chat-hf")) == 804
 
     def test_a_pair_is_shown_with_a_verdict_a_criterion(self, service: Service) -> None:
         view = View("dailybench", criteria=CriteriaSet.of(["concise and direct"], ["numbered steps"]))
@@ -266,14 +266,14 @@ class TestDrillDown:
 
     def test_a_benchmark_without_texts_has_verdicts_all_the_same(self, service: Service) -> None:
         query = service.benchmark("alpaca-eval").record.queries[0].external_id
-        report = service.pair_report(View(criteria=CONCISE), "gpt4", query)
+        report = service.pair_report(View("alpaca-eval", criteria=CONCISE), "gpt4", query)
 
         assert (report.query_text, report.response, report.opponent_response) == (None, None, None)
         assert len(report.verdicts) == 1
         assert set(service.query_texts("alpaca-eval")) == {None}
 
     def test_an_unanswered_query_has_no_verdict(self, service: Service) -> None:
-        view = View(criteria=CONCISE)
+        view = View("alpaca-eval", criteria=CONCISE)
         answered = {score.query for score in service.query_scores(view, "llama-2-70b-chat-hf")}
         [unanswered] = {
             query.external_id for query in service.benchmark(view.benchmark).record.queries

@@ -76,8 +76,8 @@ def test_so_does_one_whose_page_reads_more(view: View) -> None:
 
 
 def test_a_plain_view_names_only_its_benchmark() -> None:
-    assert View().to_query() == [("benchmark", "alpaca-eval")]
-    assert View().to_link("/leaderboard") == "/leaderboard?benchmark=alpaca-eval"
+    assert View().to_query() == [("benchmark", "modern")]
+    assert View().to_link("/leaderboard") == "/leaderboard?benchmark=modern"
 
 
 def test_a_full_view_is_written_readably() -> None:

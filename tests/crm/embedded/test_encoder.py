@@ -55,30 +55,27 @@ def test_a_text_is_embedded_alike_alone_and_in_any_company() -> None:
         )
 
 
-def test_a_long_text_is_read_in_two_windows_and_no_further() -> None:
-    words = ["sea"] * (WINDOW - 2) * MAX_WINDOWS
-    one_window, two_windows, three_windows = sentence_encoder().embed(
-        [
-            " ".join(words[: WINDOW - 2]),
-            " ".join([*words[: WINDOW - 2], *["law"] * (WINDOW - 2)]),
-            " ".join([*words[: WINDOW - 2], *["law"] * (WINDOW - 2), *["egg"] * 500]),
-        ]
+def test_a_long_text_is_read_in_so_many_windows_and_no_more() -> None:
+    window = WINDOW - 2
+    sea, law, egg = (" ".join([word] * window) for word in ("sea", "law", "egg"))
+    some, more, other = sentence_encoder().embed(
+        [" ".join([sea] * MAX_WINDOWS), " ".join([sea] * 2 * MAX_WINDOWS), " ".join([sea, law, egg])]
     )
 
-    assert one_window @ two_windows < 0.99
-    np.testing.assert_allclose(two_windows, three_windows, atol=1e-5)
+    np.testing.assert_allclose(some, more, atol=1e-5)
+    assert some @ other < 0.99
 
 
-def test_more_windows_are_read_where_they_are_asked_for() -> None:
-    sea, law, egg = (" ".join([word] * (WINDOW - 2)) for word in ("sea", "law", "egg"))
-    text, encoder = f"{sea} {law} {egg}", sentence_encoder()
+def test_windows_are_spread_from_the_beginning_of_a_text_to_its_end() -> None:
+    words = ("sea", "law", "egg", "tax", "owl", "ice")
+    parts = [" ".join([word] * (WINDOW - 2)) for word in words]
+    text, encoder = " ".join(parts), sentence_encoder()
 
-    parts = encoder.encode([sea, law, egg]).state
-    for most, read in ((1, 1), (2, 2), (3, 3), (None, 3)):
-        np.testing.assert_allclose(
-            encoder.encode([text], max_windows=most).state[0], parts[:read].mean(axis=0), atol=1e-3
-        )
-    assert encoder.count_windows([text, "", sea]).tolist() == [3, 1, 1]
+    states = encoder.encode(parts).state
+    for most, read in ((1, [0]), (2, [0, 5]), (3, [0, 2, 5]), (4, [0, 2, 3, 5]), (None, [0, 1, 2, 3, 4, 5])):
+        found = encoder.encode(["sea", text], max_windows=most).state[1]
+        np.testing.assert_allclose(found, states[read].mean(axis=0), atol=1e-3)
+    assert encoder.count_windows([text, "", parts[0]]).tolist() == [6, 1, 1]
 
 
 def test_a_long_text_is_the_mean_of_its_windows_by_tokens() -> None:

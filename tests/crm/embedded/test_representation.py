@@ -85,7 +85,7 @@ def test_it_survives_being_saved(tmp_path: Path) -> None:
     assert loaded.tones == fitted.tones
 
 
-@pytest.mark.parametrize("most", [4, None])
+@pytest.mark.parametrize("most", [2, None])
 def test_how_much_of_a_response_is_read_is_saved_and_part_of_the_digest(
     tmp_path: Path, most: int | None
 ) -> None:

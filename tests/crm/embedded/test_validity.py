@@ -80,6 +80,7 @@ KINDS = {
     "gibberish",
     "other_language_text",
     "hidden",
+    "competence",
 }
 
 

@@ -213,6 +213,15 @@ class TestWhereLLMsAnsweredDifferentQueries:
         assert np.all(wide.samples().std(axis=0) > 1.5 * found.samples().std(axis=0))
         np.testing.assert_array_equal(wide.drawn(), found.drawn())
 
+    def test_who_is_judged_worse_has_the_wider_interval(self) -> None:
+        asked, category = sparse()
+        found = fitted(asked, category)
+        errors = np.where(np.arange(len(found.strength)) == 3, 0.8, 0.0)
+        widened = replace(found, judge_error=errors).samples().std(axis=0) / found.samples().std(axis=0)
+
+        assert widened[3] > 1.5
+        assert np.delete(widened, 3).max() < 1.2
+
     def test_a_judge_mistakes_a_duel_of_two_as_much_as_one_with_a_baseline(self) -> None:
         asked, category = (
             drawn(np.array([0.3, 0.0]), np.zeros(4000, dtype=int), np.ones((2, 1))),

@@ -1,0 +1,65 @@
+"""The default ranking where people's votes are known of most LLMs: the bundled benchmark of current LLMs."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from crm.criteria import CriteriaSet
+from leaderboard.llm_facts.files import known_catalogue
+from leaderboard.llm_facts.votes import ratings_of
+from leaderboard.result import Leaderboard
+from leaderboard.sentences import preferred_on_average
+from leaderboard.service import Service
+from leaderboard.view import Against, View
+
+CURRENT = View("modern")
+
+
+@pytest.fixture(scope="module")
+def shown(service: Service) -> Leaderboard:
+    """Without criteria."""
+    return service.leaderboard(CURRENT)
+
+
+def test_llms_stand_as_people_rate_them(shown: Leaderboard) -> None:
+    rating = ratings_of(shown.ranking.llms, known_catalogue(), "modern")
+    rated = np.isfinite(rating)
+
+    assert shown.n_by_votes == rated.sum() >= 45
+    assert spearmanr(shown.ranking.win_rate[rated], rating[rated])[0] > 0.95
+
+
+def test_who_is_not_rated_is_less_sure_than_who_is(shown: Leaderboard) -> None:
+    rated = np.isfinite(ratings_of(shown.ranking.llms, known_catalogue(), "modern"))
+    width = shown.ranking.ci_high - shown.ranking.ci_low
+
+    assert np.median(width[~rated]) > 1.3 * np.median(width[rated])
+
+
+def test_rankings_under_criteria_are_the_judges_alone(service: Service) -> None:
+    wish = CriteriaSet.of(["Concise and direct"])
+    scored = service.scored(View("modern", criteria=wish))
+    by_judge = service.margins(service.benchmark("modern"), scored.request.crm, wish)
+
+    assert scored.judged is by_judge
+
+
+def test_a_pair_without_criteria_names_the_votes(service: Service, shown: Leaderboard) -> None:
+    first = shown.ranking.llms[0]
+    query = service.query_scores(CURRENT, first)[0].query
+    report = service.pair_report(CURRENT, first, query)
+    [verdict] = report.verdicts
+
+    assert verdict.prob == pytest.approx(report.prob, abs=1e-3)
+    assert "that people rate" in verdict.reasons[0].text
+
+
+def test_where_nobody_is_rated_and_against_a_baseline_nothing_is_held(service: Service) -> None:
+    assert service.leaderboard(View("dailybench", against=Against.ALL)).n_by_votes == 0
+    assert service.leaderboard(View("alpaca-eval")).n_by_votes == 0
+
+
+def test_it_is_said_how_many_stand_by_votes() -> None:
+    assert preferred_on_average(0, 8) == "This is what people prefer on average."
+    assert "(49 of 64; the others as the judge can tell)" in preferred_on_average(49, 64)
+    assert "LMArena, and" in preferred_on_average(64, 64)
