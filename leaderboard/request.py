@@ -376,12 +376,16 @@ class Request:
     def _too_few(self, judged: Judged, counted: Mask) -> tuple[str, ...]:
         """Return the LLMs that are not ranked only as they answered too few queries."""
         ranked = self._of_ranked(judged, counted)
+        if ranked is judged:
+            return ()
         kept_out = self._apart(ranked, counted) & ~self._apart(judged, counted)
         return tuple(compress(self.llms, kept_out))
 
     def _not_compared(self, judged: Judged, counted: Mask) -> dict[str, str]:
         """Return why LLMs cannot be compared with the others, by their names."""
-        apart = np.flatnonzero(self._apart(self._of_ranked(judged, counted), counted))
+        apart = np.flatnonzero(self._apart(self._of_ranked(judged, counted), counted)).tolist()
+        if not apart:
+            return {}
         lacking: Mapping[int, list[str]] = {}
         if isinstance(judged, Margins):
             topics, lacks = self._topics(counted), self.coverage(judged, counted).lacks
