@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from threading import Lock, Timer
+from threading import Event, Lock, Timer
 from time import monotonic
 
 from sqlalchemy.orm import Session
@@ -264,7 +264,13 @@ def _run(
             encoding="utf-8",
         ) as process,
     ):
-        end = Timer(_MAX_IMPORT, process.kill)
+        too_late = Event()
+
+        def stop() -> None:
+            too_late.set()
+            process.kill()
+
+        end = Timer(_MAX_IMPORT, stop)
         end.start()
         said = []
         try:
@@ -276,9 +282,8 @@ def _run(
             process.kill()
             raise
         finally:
-            in_time = end.is_alive()
             end.cancel()
-    if not in_time:
+    if too_late.is_set():
         raise LeaderboardError(
             "The import took more than an hour and was stopped; import the file from the command line."
         )
