@@ -78,6 +78,11 @@ class LoadedBenchmark:
         return self.llms if self.record.baseline is None else (*self.llms, self.record.baseline)
 
     @property
+    def own_llms(self) -> frozenset[str]:
+        """Names of the LLMs that a person brought to a stored benchmark."""
+        return frozenset()
+
+    @property
     def n_queries(self) -> int:
         """Number of queries, Q."""
         return len(self.record.queries)

@@ -293,13 +293,21 @@ class Request:
         weights = self.weighting.weights
         return counted if weights is None else counted & (weights > 0)
 
+    def _answered_too_few(self, judged: Judged, counted: Mask) -> Mask:
+        """Return which LLMs ``[L]`` answered too few of the counted queries to be ranked.
+
+        An LLM that the person brought never did: whoever uploads a few answers wants to see where they stand.
+        """
+        own = np.array([llm in self.benchmark.own_llms for llm in self.llms], dtype=np.bool_)
+        return self._answered(judged, counted).too_few(self._least_answered) & ~own
+
     @property
     def _least_answered(self) -> float:
         return 0.0 if self.view.keep_partial else LEAST_ANSWERED[self.against]
 
     def _of_ranked(self, judged: Judged, counted: Mask) -> Judged:
         """Return what is judged of the LLMs that answered enough to be ranked, NaN of the others."""
-        too_few = self._answered(judged, counted).too_few(self._least_answered)
+        too_few = self._answered_too_few(judged, counted)
         if not too_few.any():
             return judged
         if isinstance(judged, Margins):
@@ -391,7 +399,7 @@ class Request:
             topics, lacks = self._topics(counted), self.coverage(judged, counted).lacks
             lacking = {row: list(compress(topics, lacks[row])) for row in apart}
         answered, least = self._answered(judged, counted), self._least_answered
-        too_few = answered.too_few(least) | (answered.n == 0)
+        too_few = self._answered_too_few(judged, counted) | (answered.n == 0)
 
         def why(row: int) -> str:
             name = self.crm.representation

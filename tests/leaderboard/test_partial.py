@@ -20,6 +20,9 @@ from leaderboard.file_formats import FileFormat, file_of
 from leaderboard.render.tables import not_compared_table, ranking_table
 from leaderboard.robustness import assess_robustness
 from leaderboard.service import Service
+from leaderboard.user_data.session_benchmark import SessionService
+from leaderboard.user_data.session_data import added_llms
+from leaderboard.user_data.uploads import UploadedResponse
 from leaderboard.view import Against, View
 from precompute.importers import ImportedBenchmark, ImportedQuery
 from precompute.load import import_benchmark
@@ -222,6 +225,14 @@ class TestFewAnswers:
         assert "late" in shown.ranking.ranks
         assert (shown.not_compared, shown.too_few) == ({}, ())
         assert shown.coverage["late"] == pytest.approx(40 / 522)
+
+    def test_an_upload_of_a_few_answers_is_ranked_for_who_brought_it(self, service: Service) -> None:
+        record = service.benchmark(SLUG).record
+        rows = [UploadedResponse(1, "Yes.", id=record.queries[0].external_id)]
+        own = SessionService(service, (added_llms(rows, record, "mine", "mine.csv"),))
+        shown = own.leaderboard(View(SLUG))
+        assert "mine" in shown.ranking.ranks
+        assert shown.coverage["mine"] == pytest.approx(1 / 522)
 
     def test_in_duels_fewer_answers_are_enough(self, partial: Service) -> None:
         shown = partial.leaderboard(View(SLUG, against=Against.ALL))
