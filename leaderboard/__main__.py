@@ -117,6 +117,9 @@ def rank(
             help="The baseline, or all: every LLM against every other. The benchmark has a default."
         ),
     ] = None,
+    keep_partial: Annotated[
+        bool, typer.Option(help="Rank LLMs, too, that answered too few of the queries.")
+    ] = False,
     format: Annotated[
         RankFormat, typer.Option(help="How it is printed; csv-full says what it is a ranking of.")
     ] = RankFormat.TABLE,
@@ -150,6 +153,7 @@ def rank(
             use=use_per_day(messages_per_day, tokens_read, tokens_written),
         ),
         against,
+        keep_partial,
     )
     if profile is not None:
         view = _view_of_profile(profile, view, context)
@@ -280,6 +284,8 @@ def _print_ranking(listed: Listed, n_llms: int) -> None:
     _print_under_floor(leaderboard, console)
     for llm, reason in leaderboard.not_compared.items():
         console.print(f"Not compared: {leaderboard.titles[llm]} {reason}.", highlight=False, markup=False)
+    if leaderboard.too_few:
+        console.print("--keep-partial ranks LLMs that answered few queries, too.", highlight=False)
     info = leaderboard.benchmark.info
     console.print(
         f"\n{info.title}, version {info.version or '–'}: {leaderboard.n_queries} queries, "

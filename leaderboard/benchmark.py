@@ -78,6 +78,11 @@ class LoadedBenchmark:
         return self.llms if self.record.baseline is None else (*self.llms, self.record.baseline)
 
     @property
+    def own_llms(self) -> frozenset[str]:
+        """Names of the LLMs that a person brought to a stored benchmark."""
+        return frozenset()
+
+    @property
     def n_queries(self) -> int:
         """Number of queries, Q."""
         return len(self.record.queries)
@@ -114,6 +119,12 @@ class LoadedBenchmark:
             answered = answered_queries(session, find_benchmark(session, self.record.info.slug))
         return np.stack([answered[llm] for llm in self.respondents])
 
+    def awaits_embedding(self, llm: str, representation: str) -> bool:
+        """Return whether a respondent has responses here that the representation does not hold yet."""
+        row = self.respondents.index(llm)
+        present = self.representation(representation)["digest"][row] != MISSING
+        return bool(np.any(self.readable[row] & ~present))
+
     @cached_property
     def query_embedding(self) -> NDArray[np.float32]:
         """Unit sentence embeddings of the queries ``[Q, 384]``; a LeaderboardError if none are stored."""
@@ -123,7 +134,7 @@ class LoadedBenchmark:
         if stored is None or len(stored["embedding"]) != self.n_queries:
             raise LeaderboardError(
                 f"The queries of {slug!r} have no embeddings, so they cannot be compared with what you use "
-                f"LLMs for: run “python -m precompute embed --benchmark {slug}”."
+                f"LLMs for: run “{embed_command(slug)}”."
             )
         return np.asarray(stored["embedding"].astype(np.float32))
 
@@ -132,7 +143,7 @@ class LoadedBenchmark:
 
         Raises:
             LeaderboardError: There is no baseline.
-            RepresentationMissingError: An LLM has nothing stored under that name.
+            RepresentationMissingError: As ``representation``.
         """
         _ = self.baseline
         if representation is None:
@@ -197,10 +208,11 @@ class LoadedBenchmark:
     def representation(self, name: str) -> Mapping[str, NDArray[Any]]:
         """Return the arrays stored under ``name``, leading axes ``[R, Q]``, a row a respondent.
 
-        They are read once and kept.
+        They are read once and kept. An LLM of which nothing is stored, as an import was interrupted or still
+        computes it, is taken to have answered nothing.
 
         Raises:
-            RepresentationMissingError: An LLM has nothing stored under that name.
+            RepresentationMissingError: Nothing is stored of the baseline, or of all others.
         """
         arrays: dict[str, Mapping[str, NDArray[Any]]] = self.__dict__["_arrays"]
         with self.__dict__["_lock"]:
@@ -214,22 +226,43 @@ class LoadedBenchmark:
         return {key: array[row, query] for key, array in stored.items()}
 
     def _read_representation(self, name: str) -> Mapping[str, NDArray[Any]]:
-        stacked: dict[str, NDArray[Any]] = {}
-        rows = self.respondents
-        slug = self.record.info.slug
+        found = self._stored_representations(name)
+        lacking = [llm for llm in self.respondents if llm not in found]
+        if not any(llm in found for llm in self.llms) or self.record.baseline in lacking:
+            slug = self.record.info.slug
+            first = self.record.baseline if self.record.baseline in lacking else lacking[0]
+            raise RepresentationMissingError(
+                f"{first} has no representation {name} in {slug!r}: run “{embed_command(slug)}”."
+            )
+        return {
+            key: self._stacked([found[llm][key] if llm in found else None for llm in self.respondents])
+            for key in next(iter(found.values()))
+        }
+
+    def _stored_representations(self, name: str) -> dict[str, Arrays]:
+        """Return what is stored of each respondent that has such a representation."""
         with self.database.session() as session:
-            for row, llm in enumerate(rows):
-                stored = get_representation(session, find_benchmark(session, slug), llm, name)
-                if stored is None:
-                    raise RepresentationMissingError(
-                        f"{llm} has no representation {name} in {slug!r}: "
-                        f"run “python -m precompute embed --benchmark {slug}”."
-                    )
-                for key, array in stored.items():
-                    if key not in stacked:
-                        stacked[key] = np.zeros((len(rows), *array.shape), array.dtype)
-                    stacked[key][row] = array
+            benchmark = find_benchmark(session, self.record.info.slug)
+            stored = {llm: get_representation(session, benchmark, llm, name) for llm in self.respondents}
+        return {llm: arrays for llm, arrays in stored.items() if arrays is not None}
+
+    def _stacked(self, rows: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
+        """Return arrays with an entry a query as one ``[R, Q, …]``, 0 where there is nothing yet.
+
+        0 is the digest of a missing response. Queries keep their places: an array that is too short was made
+        before the last of them were added.
+        """
+        known = next(row for row in rows if row is not None)
+        stacked = np.zeros((len(rows), self.n_queries, *known.shape[1:]), known.dtype)
+        for place, row in enumerate(rows):
+            if row is not None:
+                stacked[place, : len(row)] = row
         return stacked
+
+
+def embed_command(slug: str) -> str:
+    """Return the command that computes the representations of a benchmark."""
+    return f"python -m precompute embed --benchmark {slug}"
 
 
 def missing_texts_message(record: BenchmarkRecord, llm: str | None = None) -> str:
@@ -265,8 +298,7 @@ def _of_texts(benchmark: LoadedBenchmark) -> StyleCounts:
     if not present.any():
         raise LeaderboardError(
             f"Length and style of {benchmark.record.info.title} are not known, as neither "
-            "representations nor texts are stored: import its texts, then run "
-            f"“python -m precompute embed --benchmark {slug}”."
+            f"representations nor texts are stored: import its texts, then run “{embed_command(slug)}”."
         )
     counts = np.stack([sheet.count([text or "" for text in row]) for row in rows])
     return _of_counts(counts.astype(np.float64), present, sheet)

@@ -113,6 +113,8 @@ def in_words(view: View, benchmark_title: str) -> str:
         parts.append("Essential criteria are a must")
     if view.against is not None:
         parts.append(AGAINST_IN_WORDS[view.against])
+    if view.keep_partial:
+        parts.append("with LLMs that answered few queries")
     if view.keep_unjudged:
         parts.append("with what the judge cannot judge")
     return " · ".join(parts)

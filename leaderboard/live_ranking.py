@@ -121,13 +121,13 @@ class LiveRankings:
         if not counted.any():
             nothing = np.full_like(own.matrix.prob, np.nan)
             return request.leaderboard(
-                request.rank(nothing, request.selected), None, n_judged=0, judging=judging
+                request.rank(nothing, request.selected), None, counted=counted, judging=judging
             )
         default: Ranking | None = None
         if judging.comparison is None or judging.comparison.state is State.FINISHED:
             default = self._ranking(request, under_default, counted)
         ranking = self._ranking(request, own, counted, request.under_floor(default))
-        return request.leaderboard(ranking, default, n_judged=int(counted.sum()), judging=judging)
+        return request.leaderboard(ranking, default, counted=counted, judging=judging, judged=own.matrix.prob)
 
     def _ranking(
         self, request: Request, task: ScoringTask, counted: Mask, under_floor: Mask | None = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
 from typing import TypeAlias
@@ -16,15 +16,21 @@ from crm.embedded.encoder import sentence_encoder
 from crm.protocol import CRM, ChecksCriteria, CriterionWarning, MeasuresResponses, win_rate_error
 from crm.registry import DEFAULT
 from leaderboard.amounts import mean_amounts
-from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.benchmark import LoadedBenchmark, embed_command
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.llm_facts.votes import ratings_of
 from leaderboard.result import Judging, Leaderboard
 from leaderboard.selection import chosen_topics, topic_weights_with
-from leaderboard.sentences import interpret, not_compared_in_words
+from leaderboard.sentences import (
+    interpret,
+    not_compared_in_words,
+    not_ready_in_words,
+    too_few_in_words,
+)
 from leaderboard.statistics.anchoring import FEWEST, VOTES_ERROR
+from leaderboard.statistics.answered import Answered
 from leaderboard.statistics.bradley_terry import bradley_terry, rank_by_duels
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.duels import Coverage, Margins, coverage
@@ -128,6 +134,12 @@ def measuring(crm: CRM) -> MeasuresResponses:
     return crm
 
 
+LEAST_ANSWERED: Mapping[Against, float] = {Against.BASELINE: 1 / 2, Against.ALL: 1 / 20}
+"""Share of the queries below which an LLM is listed apart; docs/statistics.md says why so much.
+
+A win rate over a baseline is that of the queries answered, whatever the others would be like; in duels all
+are compared on what they share, and intervals say what an LLM's missing categories hide."""
+
 Judged: TypeAlias = NDArray[np.float32] | Margins
 """What a ranking is made from: a score matrix against the baseline, or the margins of all responses."""
 
@@ -190,7 +202,8 @@ class Request:
     def scoring(self) -> Hashable:
         """How what is judged becomes win rates, and of whom; rankings of it differ by this alone."""
         view = self.view
-        return view.soft, view.control, view.topic_weights, view.interests, self.against, view.topics
+        weighed = view.topic_weights, view.interests
+        return view.soft, view.control, *weighed, self.against, view.topics, view.keep_partial
 
     @property
     def musts(self) -> tuple[Criterion, ...]:
@@ -218,6 +231,7 @@ class Request:
             under_floor: The LLMs ``[L]`` that are left out.
             missed: How many musts each LLM misses ``[L]``.
         """
+        judged = self._of_ranked(judged, counted)
         judge_error = self._judge_error(self.criteria if criteria is None else criteria)
         if isinstance(judged, Margins):
             return rank_by_duels(
@@ -251,6 +265,7 @@ class Request:
 
     def estimate(self, judged: Judged, counted: Mask) -> Rated:
         """Return the win rates behind ``rank``, with what intervals are made from; raises as ``rank``."""
+        judged = self._of_ranked(judged, counted)
         judge_error = self._judge_error(self.criteria)
         if isinstance(judged, Margins):
             return bradley_terry(
@@ -282,14 +297,44 @@ class Request:
 
     def coverage(self, margins: Margins, counted: Mask) -> Coverage:
         """Return who answered what of the counted queries, and can be compared with the others."""
-        weights = self.weighting.weights
         return coverage(
             margins.asked,
             self.benchmark.category_index,
             len(self.benchmark.category_names),
-            used=counted if weights is None else counted & (weights > 0),
+            used=self._used(counted),
             chosen=self._chosen(counted),
         )
+
+    def _answered(self, judged: Judged, counted: Mask) -> Answered:
+        """Return how many of the counted queries each LLM has a verdict on."""
+        present = judged.present if isinstance(judged, Margins) else ~np.isnan(judged)
+        return Answered.of(present, self._used(counted))
+
+    def _used(self, counted: Mask) -> Mask:
+        """Return the counted queries ``[Q]`` that have a weight."""
+        weights = self.weighting.weights
+        return counted if weights is None else counted & (weights > 0)
+
+    def _answered_too_few(self, judged: Judged, counted: Mask) -> Mask:
+        """Return which LLMs ``[L]`` answered too few of the counted queries to be ranked.
+
+        An LLM that the person brought never did: whoever uploads a few answers wants to see where they stand.
+        """
+        own = np.array([llm in self.benchmark.own_llms for llm in self.llms], dtype=np.bool_)
+        return self._answered(judged, counted).too_few(self._least_answered) & ~own
+
+    @property
+    def _least_answered(self) -> float:
+        return 0.0 if self.view.keep_partial else LEAST_ANSWERED[self.against]
+
+    def _of_ranked(self, judged: Judged, counted: Mask) -> Judged:
+        """Return what is judged of the LLMs that answered enough to be ranked, NaN of the others."""
+        too_few = self._answered_too_few(judged, counted)
+        if not too_few.any():
+            return judged
+        if isinstance(judged, Margins):
+            return replace(judged, asked=_without_rows(judged.asked, too_few))
+        return _without_rows(judged, too_few)
 
     def _chosen(self, counted: Mask) -> Mask:
         """Return the counted queries of each topic that a person chose and that has any ``[K, Q]``."""
@@ -304,26 +349,29 @@ class Request:
         ranking: Ranking,
         default: Ranking | None,
         *,
-        n_judged: int | None = None,
+        counted: Mask | None = None,
         judging: Judging | None = None,
         misses: Mask | None = None,
         judged: Judged | None = None,
     ) -> Leaderboard:
-        """Return what is shown of a ranking and of that under ∅, resting on ``n_judged`` or all queries.
+        """Return what is shown of a ranking and of that under ∅.
 
         Args:
+            counted: The queries ``[Q]`` that it rests on; by default all of the view's.
             misses: Which LLM misses which must ``[L, K]``.
-            judged: What the ranking is made from, if all of it is judged.
+            judged: What the ranking is made from; None while nothing is judged.
         """
         missed = () if misses is None else zip(self.llms, misses, strict=True)
         n_queries = int(self.selected.sum())
-        rests_on = n_queries if n_judged is None else n_judged
+        counted = self.selected if counted is None else counted
+        rests_on = int(counted.sum())
         correlations = None
         if default is not None and default.ranks:
             correlations = correlate(ranking.ranks, default.ranks)
         unknown = np.full(len(ranking.llms), np.nan)
         weights = self.weighting.weights
         counts = self.selected.astype(np.float64) * (1.0 if weights is None else weights)
+        shares = [] if judged is None else self._answered(judged, counted).share.tolist()
         return Leaderboard(
             view=self.view,
             criteria=self.criteria,
@@ -345,24 +393,51 @@ class Request:
             misses={llm: tuple(compress(self.musts, row)) for llm, row in missed if row.any()},
             against=self.against,
             n_by_votes=self.n_by_votes,
-            answered={} if judged is None else self._answered(judged, counts > 0),
-            not_compared=self._not_compared(judged),
+            answered=dict(zip(self.llms, shares, strict=False)),
+            not_compared={} if judged is None else self._not_compared(judged, counted),
+            too_few=() if judged is None else self._too_few(judged, counted),
         )
 
-    def _answered(self, judged: Judged, counted: Mask) -> dict[str, float]:
-        """Return the share of the counted queries that each LLM answered."""
-        present = judged.present if isinstance(judged, Margins) else ~np.isnan(judged)
-        return dict(zip(self.llms, present[:, counted].mean(axis=1).tolist(), strict=True))
+    def _apart(self, judged: Judged, counted: Mask) -> Mask:
+        """Return which LLMs ``[L]`` cannot be ranked by what is judged of the counted queries."""
+        if isinstance(judged, Margins):
+            return ~self.coverage(judged, counted).comparable
+        return np.asarray(self._answered(judged, counted).n == 0)
 
-    def _not_compared(self, judged: Judged | None) -> dict[str, str]:
+    def _too_few(self, judged: Judged, counted: Mask) -> tuple[str, ...]:
+        """Return the LLMs that are not ranked only as they answered too few queries."""
+        ranked = self._of_ranked(judged, counted)
+        if ranked is judged:
+            return ()
+        kept_out = self._apart(ranked, counted) & ~self._apart(judged, counted)
+        return tuple(compress(self.llms, kept_out))
+
+    def _not_compared(self, judged: Judged, counted: Mask) -> dict[str, str]:
         """Return why LLMs cannot be compared with the others, by their names."""
-        if not isinstance(judged, Margins):
+        apart = np.flatnonzero(self._apart(self._of_ranked(judged, counted), counted)).tolist()
+        if not apart:
             return {}
-        found, topics = self.coverage(judged, self.selected), self._topics(self.selected)
-        return {
-            self.llms[row]: not_compared_in_words(list(compress(topics, found.lacks[row])))
-            for row in np.flatnonzero(~found.comparable)
-        }
+        lacking: Mapping[int, list[str]] = {}
+        if isinstance(judged, Margins):
+            topics, lacks = self._topics(counted), self.coverage(judged, counted).lacks
+            lacking = {row: list(compress(topics, lacks[row])) for row in apart}
+        answered, least = self._answered(judged, counted), self._least_answered
+        too_few = self._answered_too_few(judged, counted) | (answered.n == 0)
+
+        def why(row: int) -> str:
+            name = self.crm.representation
+            if name is not None and self.benchmark.awaits_embedding(self.llms[row], name):
+                return not_ready_in_words(embed_command(self.benchmark.record.info.slug))
+            if too_few[row] and not lacking.get(row):
+                return too_few_in_words(int(answered.n[row]), answered.in_use, least)
+            return not_compared_in_words(lacking.get(row, ()))
+
+        return {self.llms[row]: why(row) for row in apart}
+
+
+def _without_rows(values: NDArray[np.floating], rows: Mask) -> NDArray[np.float32]:
+    """Return the values ``[L, Q]``, NaN in these rows ``[L]``."""
+    return np.where(rows[:, np.newaxis], np.float32(np.nan), values).astype(np.float32)
 
 
 def criterion_warnings(crm: CRM, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:

@@ -81,10 +81,11 @@ class Leaderboard:
         distant: The person's interests that no query fits.
         said: The caveats of the whole leaderboard, where some LLMs of it are not listed.
         against: What LLMs are compared with.
-        answered: The share of the counted queries that each LLM answered; empty while a slow judge works.
+        answered: The share of the counted queries that each LLM answered; empty while nothing is judged.
         n_by_votes: How many LLMs stand under ∅ as people's votes say.
         not_compared: Why an LLM cannot be compared with the others, by its name; it stands unranked at the
             end of ``ranking``.
+        too_few: Which of these would be ranked if the view kept LLMs that answered few queries.
     """
 
     view: View
@@ -111,6 +112,7 @@ class Leaderboard:
     answered: Mapping[str, float] = field(default_factory=dict)
     n_by_votes: int = 0
     not_compared: Mapping[str, str] = field(default_factory=dict)
+    too_few: tuple[str, ...] = ()
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -363,6 +363,23 @@ def not_compared_in_words(lacking: Sequence[str]) -> str:
     return "answered no query that a ranked LLM answered"
 
 
+def too_few_in_words(n_answered: int, n_queries: int, least: float) -> str:
+    """Return that an LLM answered too little to be ranked, and how much is enough.
+
+    “answered only 20 of the 312 queries (6 %); ranked are LLMs from 50 % on”
+    """
+    if not n_answered:
+        return f"answered none of the {n_queries:,} queries"
+    share = f"{100 * n_answered / n_queries:.0f} %"
+    enough = f"ranked are LLMs from {100 * least:.0f} % on"
+    return f"answered only {n_answered:,} of the {n_queries:,} queries ({share}); {enough}"
+
+
+def not_ready_in_words(command: str) -> str:
+    """Return that an LLM's responses are still to be embedded, and what does it."""
+    return f"is not ready yet: “{command}” computes its representations"
+
+
 def not_compared_in_brief(n_llms: int) -> str:
     """Return a line for a table's head on LLMs that cannot be compared; empty without any."""
     return f"{n_llms} {'LLM is' if n_llms == 1 else 'LLMs are'} not compared" if n_llms else ""

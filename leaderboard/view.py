@@ -58,6 +58,7 @@ class View:
         must_have: LLMs that miss an Essential criterion come after those that do not.
         listing: Which LLMs are shown, in which order, and at what cost; nothing else depends on it.
         against: What LLMs are compared with; None for what the benchmark is made for.
+        keep_partial: Rank LLMs, too, that answered too few of the queries; else they are listed apart.
 
     Raises:
         LeaderboardError: The floor is out of range.
@@ -76,6 +77,7 @@ class View:
     must_have: bool = False
     listing: Listing = field(default_factory=Listing)
     against: Against | None = None
+    keep_partial: bool = False
 
     def __post_init__(self) -> None:
         if self.floor is not None and not 0 <= self.floor < 1:
@@ -114,6 +116,8 @@ class View:
             parameters.append(("must-have", "1"))
         if self.against is not None:
             parameters.append(("against", self.against.value))
+        if self.keep_partial:
+            parameters.append(("keep-partial", "1"))
         return [*parameters, *self.listing.to_query()]
 
     def to_link(self, base: str = "", **extra: str) -> str:
@@ -144,6 +148,7 @@ class View:
             must_have=_last(parameters, "must-have", "") == "1",
             listing=Listing.from_query(parameters),
             against=Against.named(text) if (text := _last(parameters, "against", "")) else None,
+            keep_partial=_last(parameters, "keep-partial", "") == "1",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crm import registry
+from leaderboard.request import LEAST_ANSWERED
 from leaderboard.sentences import AGAINST_IN_WORDS
 from leaderboard.statistics.style_control import Control
 from leaderboard.view import Against, View
@@ -110,6 +111,19 @@ def _choose_judge(view: View) -> None:
             "that ask for short answers lose their main effect. It takes a baseline to be ranked against.",
             disabled=against is Against.ALL and view.control is Control.NONE,
         )
+        _choose_partial(view, against)
+
+
+def _choose_partial(view: View, against: Against) -> None:
+    """Draw the switch that ranks LLMs with answers to few queries as well."""
+    show("keep_partial", view.keep_partial)
+    st.toggle(
+        "Rank LLMs that answered few queries",
+        key="keep_partial",
+        on_change=lambda: change_view(keep_partial=st.session_state.keep_partial),
+        help=f"By default an LLM that answered less than {100 * LEAST_ANSWERED[against]:.0f} % of the "
+        "queries stands below the table: what it did not answer might be better or worse.",
+    )
 
 
 def _choose_against(view: View) -> Against:

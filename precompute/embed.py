@@ -23,6 +23,7 @@ from db.database import exclusive
 from db.repositories import representations
 from db.repositories.benchmarks import find_benchmark, get_benchmark
 from db.repositories.contents import query_texts, response_texts
+from db.repositories.reuse import benchmarks_with
 from leaderboard.benchmark import QUERY_REPRESENTATION
 from precompute.engines import Engine, LocalEngine
 from precompute.progress import progress_bar
@@ -60,10 +61,15 @@ def remembering(embed: EmbedTexts) -> EmbedTexts:
 
 @dataclass(frozen=True, slots=True)
 class EmbedSummary:
-    """How many representations of responses were computed, and how many were current already."""
+    """How many representations of responses were computed, and how many there were already."""
 
     computed: int = 0
     current: int = 0
+
+    def without(self, reused: int) -> EmbedSummary:
+        """Return the same of which so many were not computed, but taken over."""
+        reused = min(reused, self.computed)
+        return EmbedSummary(self.computed - reused, self.current + reused)
 
     def __add__(self, other: EmbedSummary) -> EmbedSummary:
         return EmbedSummary(self.computed + other.computed, self.current + other.current)
@@ -109,17 +115,24 @@ def embed_benchmark(
     _update(database, _queries(slug, embed), {})
     targets = {llm: _responses(slug, llm, fitted) for llm in llms}
     done: list[EmbedSummary] = []
+    known: dict[str, dict[TextAndQuery, Row]] = {}
 
     def lacking() -> Iterator[tuple[str, list[TextAndQuery]]]:
         for llm, target in targets.items():
             found = _stored(database, target, {})
+            rows: dict[TextAndQuery, Row] = {}
+            if not isinstance(found, EmbedSummary):
+                rows = _rows_elsewhere(database, slug, llm, fitted, found)
+                found = _stored(database, target, rows) if rows else found
             if isinstance(found, EmbedSummary):
-                done.append(found)
+                done.append(found.without(len(rows)))
             else:
+                known[llm] = rows
                 yield llm, found
 
     for llm, fresh in encoded_by_llm(engine or LocalEngine(), fitted, lacking()):
-        done.append(_update(database, targets[llm], fresh))
+        rows = known.pop(llm)
+        done.append(_update(database, targets[llm], fresh | rows).without(len(rows)))
     return sum(done, EmbedSummary())
 
 
@@ -158,6 +171,31 @@ def _responses(slug: str, llm: str, fitted: Representation) -> _Target:
         representations.put_representation(session, find_benchmark(session, slug), llm, fitted.name, arrays)
 
     return _Target(read, write, fitted.encode, fitted.blank)
+
+
+def _rows_elsewhere(
+    database: Database, slug: str, llm: str, fitted: Representation, wanted: Sequence[TextAndQuery]
+) -> dict[TextAndQuery, Row]:
+    """Return rows of these texts that are stored of the LLM of this name in other benchmarks."""
+    rows: dict[TextAndQuery, Row] = {}
+    with database.session() as session:
+        others = benchmarks_with(session, find_benchmark(session, slug), llm, fitted.name)
+        for other in others:
+            texts, queries, stored = _responses(other.slug, llm, fitted).read(session)
+            if stored is None or not _fits(stored, fitted.blank(0)):
+                continue
+            current = stored["digest"] == _digests(texts[: len(stored["digest"])])
+            there = {
+                (text, query or ""): place
+                for place, (text, query, is_current) in enumerate(zip(texts, queries, current, strict=False))
+                if text is not None and is_current
+            }
+            places = {asked: there[asked] for asked in wanted if asked in there and asked not in rows}
+            rows |= {
+                asked: {name: array[place] for name, array in stored.items()}
+                for asked, place in places.items()
+            }
+    return rows
 
 
 def _update(database: Database, target: _Target, fresh: dict[TextAndQuery, Row]) -> EmbedSummary:

@@ -1,4 +1,4 @@
-"""Progress on standard error; nothing is drawn where that is no terminal."""
+"""Progress on standard error: a bar, or where that is no terminal a line every few seconds."""
 
 from __future__ import annotations
 
@@ -11,28 +11,35 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import Progress
 
-from leaderboard.scoring_jobs.progress import Throughput, time_left
-
-
-@contextmanager
-def _bar(description: str) -> Iterator[Callable[..., None]]:
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        yield partial(bar.update, bar.add_task(description, total=None))
+from leaderboard.scoring_jobs.progress import Throughput, status_line, time_left
 
 
 @contextmanager
 def progress_bar(description: str) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that takes how much is done and how much there is in all."""
-    with _bar(description) as update:
-        yield lambda done, total: update(completed=done, total=total)
+    with stage_line() as update:
+        update(description, 0, 0)
+        yield partial(update, description)
 
 
 @contextmanager
 def stage_line() -> Iterator[Callable[[str, int, int], None]]:
     """Yield a function that takes what is being done, how much of it is done, and how much there is."""
-    with _bar("") as update:
-        yield lambda what, done, total: update(description=what, completed=done, total=total or None)
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        with status_line() as write:
+            yield lambda what, done, total: write(stage_in_words(what, done, total))
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, total: bar.update(
+            task, description=what, completed=done, total=total or None
+        )
+
+
+def stage_in_words(what: str, done: int, total: int) -> str:
+    """“Embedding gpt: 1,000 of 5,000”; what is done alone where it is not known how much there is."""
+    return f"{what}: {done:,} of {total:,}" if total else what
 
 
 @dataclass(frozen=True, slots=True)

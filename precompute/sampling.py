@@ -286,6 +286,31 @@ def by_priority(queries: Iterable[str], seed: int) -> list[str]:
     return sorted(queries, key=lambda query: hashlib.sha256(f"{seed}:{query}".encode()).digest())
 
 
+def draw_across(topics: Mapping[str, Hashable], count: int, seed: int) -> frozenset[str]:
+    """Draw so many queries in all, of each topic about its share; more of them contain what fewer do.
+
+    Systematic sampling: the queries of a topic, in the order in which the seed draws them, stand at equal
+    distances from 0 to 1, and the first ones of all are drawn.
+
+    Args:
+        topics: The topic of each query, by the query's id.
+    """
+    members: dict[Hashable, list[str]] = {}
+    for query in by_priority(topics, seed):
+        members.setdefault(topics[query], []).append(query)
+    place = {
+        query: (number + _start(topic, seed)) / len(queries)
+        for topic, queries in members.items()
+        for number, query in enumerate(queries)
+    }
+    return frozenset(sorted(place, key=place.__getitem__)[:count])
+
+
+def _start(topic: Hashable, seed: int) -> float:
+    """Return a number in [0, 1) that differs from topic to topic: the smallest are not always left out."""
+    return int.from_bytes(hashlib.sha256(f"{seed}:{topic}".encode()).digest()[:8], "big") / 2**64
+
+
 _BLOCK = 512
 
 

@@ -23,7 +23,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from numpy.typing import NDArray
 
-from crm.embedded.style import WAYS_OF_COUNTING, Count, rhyming_lines, short_lines
+from crm.embedded.style import WAYS_OF_COUNTING, Count, rhyming_lines, short_lines, words
 
 COUNTS_FILE = Path(__file__).with_name("counts.toml")
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -295,6 +295,16 @@ _REFUSAL = re.compile(
     r"|i do(?:n['’]t| not) (?:feel comfortable|have the ability))",
     re.IGNORECASE,
 )
+
+
+_OPENING = 300
+_LONGEST_REFUSAL = 200
+"""Words. A longer answer that begins so gives something else: another story, or a guide with a caution."""
+
+
+def declines(text: str) -> bool:
+    """Return whether a whole answer is a refusal by its wording: short, and it declines as it begins."""
+    return _refusals(text[:_OPENING]) > 0 and len(words(text)) <= _LONGEST_REFUSAL
 
 
 def _refusals(text: str) -> float:

@@ -4,6 +4,7 @@
 - `contents`: the topics, queries and LLMs of a benchmark, with the texts of queries and responses
 - `llm_answers`: how responses were collected, and criteria extracted from preferences
 - `representations`: what embedded CRMs store of responses and queries; embeddings of texts
+- `reuse`: what other benchmarks hold of the same queries and LLMs
 - `scores`: score matrices, whole or in part, and the win rates they come to
 - `bundles`: a benchmark from a bundle and back
 - `preferences`: human preference data, read and written in batches

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Protocol, TypeVar
 
@@ -104,11 +106,15 @@ def _duration(seconds: float) -> str:
     return f"{round(2 * seconds / 3600) / 2:g} h"
 
 
-_LOG_SECONDS = 10.0
+_LOG_SECONDS = 5.0
+_IDLE_SECONDS = 1.0
 
 
 def status_line() -> AbstractContextManager[Callable[[str], None]]:
-    """Return a context that yields a function which shows what the line says now."""
+    """Return a context that yields a function which shows what the line says now.
+
+    Where standard error is no terminal, the line is written every few seconds, also while nothing changes.
+    """
     console = Console(stderr=True)
     return _terminal_line(console) if console.is_terminal else _log_lines(console)
 
@@ -119,17 +125,59 @@ def _terminal_line(console: Console) -> Iterator[Callable[[str], None]]:
         yield lambda line: live.update(Text(line))
 
 
+class _LogClock:
+    """When a line may be written; jobs that follow each other share it, however short each of them is."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._written_at = self._ended_at = -math.inf
+
+    def begin(self) -> None:
+        """Something is to be told of; after a pause the first line waits as long as any other."""
+        with self._lock:
+            if monotonic() - self._ended_at > _IDLE_SECONDS:
+                self._written_at = monotonic()
+
+    def end(self) -> None:
+        """There is nothing more to tell."""
+        with self._lock:
+            self._ended_at = monotonic()
+
+    def take(self) -> bool:
+        """Return whether a line may be written now; it is then."""
+        with self._lock:
+            due = monotonic() - self._written_at >= _LOG_SECONDS
+            if due:
+                self._written_at = monotonic()
+            return due
+
+
+_CLOCK = _LogClock()
+
+
 @contextmanager
 def _log_lines(console: Console) -> Iterator[Callable[[str], None]]:
-    written_at = monotonic()
+    latest = [""]
+    over = Event()
 
     def write(line: str) -> None:
-        nonlocal written_at
-        if monotonic() - written_at >= _LOG_SECONDS:
+        latest[0] = line
+        if line and _CLOCK.take():
             console.print(Text(line), soft_wrap=True)
-            written_at = monotonic()
 
-    yield write
+    def write_again() -> None:
+        while not over.wait(max(_LOG_SECONDS, _IDLE_SECONDS)):
+            write(latest[0])
+
+    _CLOCK.begin()
+    again = Thread(target=write_again, daemon=True)
+    again.start()
+    try:
+        yield write
+    finally:
+        over.set()
+        again.join()
+        _CLOCK.end()
 
 
 class CountsPairs(Protocol):

@@ -17,6 +17,7 @@ from crm.protocol import CRM, Pair, ScoreBlock
 from db.records import ScoreKey, ScoreRow
 from db.repositories import scores
 from db.repositories.benchmarks import find_benchmark
+from db.repositories.reuse import scores_elsewhere
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.errors import LeaderboardError
 from leaderboard.scoring_jobs.progress import Progress, State, Throughput
@@ -222,6 +223,7 @@ class ScoringTask:
         with self._lock:
             self.heard_at = monotonic()
             self._load()
+            self._reuse()
             try:
                 while (selected := wanted()) is not None and self.matrix.todo[:, selected].any():
                     self._fill(selected, wanted, on_progress)
@@ -271,6 +273,22 @@ class ScoringTask:
             )
         self._n_stored = sum(int(row.judged.sum()) for row in stored.values())
         self.matrix = self.matrix.with_rows(self.benchmark.llms, stored)
+
+    def _reuse(self) -> None:
+        """Take over verdicts on the same pairs of texts in other benchmarks."""
+        # Who reads representations is quicker than the database, and may look at the others' responses.
+        if self.crm.representation is not None or not self.matrix.todo.any():
+            return
+        benchmark = self.benchmark
+        with benchmark.database.session() as session:
+            stored = find_benchmark(session, benchmark.record.info.slug)
+            found = scores_elsewhere(session, stored, benchmark.baseline, self.key, benchmark.llms)
+        todo = self.matrix.todo
+        new = {
+            llm: replace(row, judged=row.judged & todo[benchmark.llms.index(llm)])
+            for llm, row in found.items()
+        }
+        self.matrix = self.matrix.with_rows(benchmark.llms, new)
 
     def _store(self) -> None:
         matrix, start = self.matrix, monotonic()

@@ -10,11 +10,11 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Timer
 from time import monotonic
 
 from sqlalchemy.orm import Session
@@ -202,7 +202,14 @@ _COMPLAINT = "error: "
 
 
 def import_table(
-    database: Database, content: bytes, file: str, slug: str, *, baseline: str = "", title: str = ""
+    database: Database,
+    content: bytes,
+    file: str,
+    slug: str,
+    *,
+    baseline: str = "",
+    title: str = "",
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Import a table of responses as a benchmark, ready to rank; say so in a sentence (docs/importing.md).
 
@@ -210,6 +217,7 @@ def import_table(
         file: Its name, whose ending says what it is.
         baseline: The LLM the others are compared to; the first of the file if none is named.
         title: A title for it; the slug if none is given.
+        on_progress: Told every few seconds what is being done, in this thread.
 
     Raises:
         LeaderboardError: The file or a name is refused; nothing is stored then.
@@ -226,34 +234,77 @@ def import_table(
         command = [sys.executable, "-m", "precompute", "import", "table", str(path), f"--benchmark={slug}"]
         command += [f"--baseline={baseline}"] if baseline else []
         command += [f"--title={title}"] if title else []
+        output = Path(folder) / "output.txt"
+        status, said = _run(command, _environment(database), output, on_progress)
+        if status:
+            raise LeaderboardError(_complaint(said).replace(str(path), file))
+        return output.read_text(encoding="utf-8").strip().splitlines()[-1]
+
+
+def _run(
+    command: Sequence[str], environment: Mapping[str, str], output: Path, on_progress: Callable[[str], None]
+) -> tuple[int, list[str]]:
+    """Run a command and tell what it says on standard error as it says it; return its status and all that.
+
+    Args:
+        output: Where its standard output is written.
+
+    Raises:
+        LeaderboardError: It took too long and was stopped.
+    """
+    with (
+        output.open("w", encoding="utf-8") as written,
+        subprocess.Popen(
+            command,
+            cwd=_ROOT,
+            env=dict(environment),
+            stdout=written,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        ) as process,
+    ):
+        too_late = Event()
+
+        def stop() -> None:
+            too_late.set()
+            process.kill()
+
+        end = Timer(_MAX_IMPORT, stop)
+        end.start()
+        said = []
         try:
-            done = subprocess.run(
-                command,
-                cwd=_ROOT,
-                env=_environment(database),
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                timeout=_MAX_IMPORT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise LeaderboardError(
-                "The import took more than an hour and was stopped; import the file from the command line."
-            ) from None
-        if done.returncode:
-            raise LeaderboardError(_complaint(done.stderr).replace(str(path), file))
-        return done.stdout.strip().splitlines()[-1]
+            for line in process.stderr or ():
+                said.append(line.rstrip())
+                on_progress(said[-1])
+            status = process.wait()
+        except BaseException:  # the person left the page: nobody waits for the import any more
+            process.kill()
+            raise
+        finally:
+            end.cancel()
+    if too_late.is_set():
+        raise LeaderboardError(
+            "The import took more than an hour and was stopped; import the file from the command line."
+        )
+    return status, said
 
 
 def import_material(
-    database: Database, material: SessionData, benchmark: LoadedBenchmark, slug: str = "", *, title: str = ""
+    database: Database,
+    material: SessionData,
+    benchmark: LoadedBenchmark,
+    slug: str = "",
+    *,
+    title: str = "",
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Import a session's upload, so that everybody has it, and say so in a sentence.
 
     Args:
         benchmark: The benchmark that it is part of, for what the upload does not say of its queries.
         slug: Of the new benchmark, where the upload makes one.
+        on_progress: As for ``import_table``.
 
     Raises:
         LeaderboardError: A name is refused, or the text of a query is neither stored nor in the upload.
@@ -278,6 +329,7 @@ def import_material(
         material.benchmark if made is None else slug,
         baseline="" if made is None else made.baseline or "",
         title="" if made is None else title,
+        on_progress=on_progress,
     )
 
 
@@ -317,9 +369,9 @@ def _environment(database: Database) -> dict[str, str]:
     return kept | {URL_VARIABLE: address, "PYTHONIOENCODING": "utf-8"}
 
 
-def _complaint(said: str) -> str:
+def _complaint(said: Sequence[str]) -> str:
     """Return the one line with which a command refuses its input."""
-    lines = [line for line in said.splitlines() if line.startswith(_COMPLAINT)]
+    lines = [line for line in said if line.startswith(_COMPLAINT)]
     if not lines:
         return "The import ended unexpectedly; import the file from the command line to see why."
     return lines[-1].removeprefix(_COMPLAINT)

@@ -103,6 +103,11 @@ class OverlaidBenchmark(LoadedBenchmark):
     added: AddedLLMs
 
     @property
+    def own_llms(self) -> frozenset[str]:
+        """Names of the person's LLMs."""
+        return frozenset(self.added.responses)
+
+    @property
     def identity(self) -> Hashable:
         """What changes whenever the benchmark or the uploads do."""
         return self.added.identity

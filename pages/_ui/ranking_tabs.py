@@ -184,6 +184,8 @@ def _table(catalogue: Catalogue, whole: Leaderboard) -> None:
     if apart := not_compared_table(leaderboard, _link_to_llm(leaderboard), palette().accent):
         st.subheader(NOT_COMPARED, anchor=False)
         st.html(apart)
+    if leaderboard.too_few:
+        st.caption("“Rank LLMs that answered few queries” under “Judge and scoring” takes them in.")
 
 
 _FORMATS = {

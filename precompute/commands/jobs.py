@@ -40,7 +40,10 @@ def collect(
     config: Annotated[
         Path | None, typer.Option(metavar="llms.toml", help="Default USL_LLMS or llms.toml.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N queries.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only N queries, drawn across topics.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the drawing with --limit.")] = 0,
     topic: Annotated[list[str] | None, typer.Option(help="Only this topic or category; repeatable.")] = None,
     again: Annotated[bool, typer.Option(help="Replace what was collected with other settings.")] = False,
     engine: EngineName = EngineKind.LOCAL,
@@ -58,6 +61,7 @@ def collect(
             llms,
             topics=topic or (),
             limit=limit,
+            seed=seed,
             again=again,
             on_progress=on_progress,
             engine=opened,
@@ -65,6 +69,8 @@ def collect(
     summary_table(summary).print()
     for said in failures_in_words(summary.stats.values()):
         typer.echo(said)
+    for name, n_reused in summary.reused.items():
+        typer.echo(f"note: {n_reused:,} responses of {name} were collected before and are taken over.")
     if summary.made_own:
         typer.echo(f"note: {benchmark} is your own now: new versions of its file no longer replace it.")
     if summary.baseline is not None:

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
+from sqlalchemy import delete, select
 
 from crm.criteria import CriteriaSet
 from crm.embedded.representation import MISSING, NAME
+from db.models import LLM, Query, Response
 from db.repositories import benchmarks, representations
 from leaderboard.alignment import alignment
 from leaderboard.compare import in_words
@@ -44,6 +46,11 @@ def take_answers(service: Service, lacking: dict[str, NDArray[np.bool_]]) -> Non
             assert arrays is not None
             arrays["digest"] = np.where(missing, MISSING, arrays["digest"]).astype(np.uint64)
             representations.put_representation(session, stored, llm, NAME, arrays)
+            of_llm = select(LLM.id).where(LLM.benchmark_id == stored.id, LLM.name == llm).scalar_subquery()
+            gone = select(Query.id).where(
+                Query.benchmark_id == stored.id, Query.position.in_(np.flatnonzero(missing).tolist())
+            )
+            session.execute(delete(Response).where(Response.llm_id == of_llm, Response.query_id.in_(gone)))
         benchmarks.set_baseline(session, stored, None)
 
 

@@ -57,6 +57,7 @@ views = st.builds(
         use=st.none() | st.builds(DailyUse, st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0, 1e6)),
     ),
     against=st.none() | st.sampled_from(Against),
+    keep_partial=st.booleans(),
 )
 
 
@@ -102,6 +103,7 @@ def test_a_full_view_is_written_readably() -> None:
         floor=0.5,
         must_have=True,
         against=Against.ALL,
+        keep_partial=True,
     )
 
     assert view.to_query() == [
@@ -123,6 +125,7 @@ def test_a_full_view_is_written_readably() -> None:
         ("floor", "0.5"),
         ("must-have", "1"),
         ("against", "all"),
+        ("keep-partial", "1"),
     ]
     assert followed(view.to_link()) == view
 
@@ -194,9 +197,10 @@ def test_the_crowds_view_keeps_what_does_not_need_criteria() -> None:
         floor=0.5,
         must_have=True,
         against=Against.ALL,
+        keep_partial=True,
     )
 
-    assert view.crowd == View("dailybench", ("a",), soft=True, against=Against.ALL)
+    assert view.crowd == View("dailybench", ("a",), soft=True, against=Against.ALL, keep_partial=True)
 
 
 written_names = st.text(min_size=1, max_size=20).filter(str.strip)

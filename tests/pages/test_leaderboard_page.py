@@ -437,3 +437,10 @@ def test_every_llm_is_ranked_against_every_other_on_a_click(page: AppTest) -> No
     page.segmented_control(key="against").set_value("baseline").run()
     assert "against" not in page.query_params
     assert "atlas" not in names(page)
+
+
+def test_llms_that_answered_few_queries_are_taken_in_by_a_switch(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench")
+    page.toggle(key="keep_partial").set_value(True).run()
+    assert not page.exception
+    assert parameter(page, "keep-partial") == ["1"]

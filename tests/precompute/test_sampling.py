@@ -25,6 +25,7 @@ from precompute.sampling import (
     SampleSummary,
     by_priority,
     draw,
+    draw_across,
     first_of_their_kind,
     sample_benchmark,
 )
@@ -198,6 +199,23 @@ def test_a_new_query_replaces_one_at_most(ids: list[str], seed: int) -> None:
 
     assert len(before - after) <= 1
     assert after - before <= {ids[0]}
+
+
+@given(
+    st.dictionaries(st.text(max_size=4), st.sampled_from("abc"), min_size=1, max_size=40),
+    st.integers(0, 3),
+    st.integers(1, 40),
+)
+def test_a_draw_across_topics_gives_each_its_share_and_more_contain_fewer(
+    topics: dict[str, str], seed: int, count: int
+) -> None:
+    drawn = draw_across(topics, count, seed)
+    count = min(count, len(topics))
+    assert len(drawn) == count
+    assert drawn <= draw_across(topics, count + 1, seed)
+    sizes, taken = Counter(topics.values()), Counter(topics[query] for query in drawn)
+    for topic, size in sizes.items():
+        assert abs(taken[topic] - count * size / len(topics)) < len(sizes)
 
 
 def test_another_seed_draws_others() -> None:

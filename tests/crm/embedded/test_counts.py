@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crm.embedded.counts import amounts, count_names, countables, exact_counts
+from crm.embedded.counts import amounts, count_names, countables, declines, exact_counts
 
 ANSWER = """# Eggs
 
@@ -89,6 +89,22 @@ def test_a_property_is_counted(name: str, count: float) -> None:
 )
 def test_odd_cases(text: str, name: str, count: float) -> None:
     assert counted(text)[name] == count
+
+
+@pytest.mark.parametrize(
+    ("text", "declined"),
+    [
+        ("I’m sorry, but I can’t help with that.", True),
+        ("As an AI assistant, I cannot provide commentary on this. Ask me something else!", True),
+        ("I can't wait to tell you: yes.", False),
+        ("“I can't help you,” said the king.", False),
+        ("Boil it. " * 50 + "I cannot say more.", False),
+        ("I can’t write in his voice. Here is a story of mine. " + "The sea was calm. " * 60, False),
+        ("", False),
+    ],
+)
+def test_an_answer_declines_if_it_is_short_and_begins_so(text: str, declined: bool) -> None:
+    assert declines(text) is declined
 
 
 def test_easy_texts_need_fewer_school_years() -> None:

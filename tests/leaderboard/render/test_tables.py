@@ -9,7 +9,7 @@ import pytest
 from crm.criteria import CriteriaSet, Criterion
 from crm.protocol import CriterionWarning
 from leaderboard.render.html import percent
-from leaderboard.render.tables import ranking_table
+from leaderboard.render.tables import not_compared_table, ranking_table
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
 from leaderboard.view import View
@@ -166,10 +166,17 @@ def test_without_a_comparison_there_are_no_changes(oddly_named: Leaderboard) -> 
     assert {len(row) for row in rows} == {len(heading)}
 
 
-def test_an_llm_without_responses_has_dashes(oddly_named: Leaderboard) -> None:
-    last = table_of(oddly_named).rows[-1]
+def test_an_llm_without_responses_is_listed_apart(oddly_named: Leaderboard) -> None:
+    [apart] = Table(not_compared_table(oddly_named, str, "#000")).rows[1:]
 
     assert oddly_named.ranking.llms[-1] == "silent"
+    assert 'data-llm="silent"' not in ranking_table(oddly_named, (), str, "#000")
+    assert apart[1:] == ["0 %", "answered none of the 2 queries"]
+
+
+def test_an_llm_of_which_nothing_is_judged_yet_has_dashes(oddly_named: Leaderboard) -> None:
+    last = table_of(replace(oddly_named, not_compared={}, answered={})).rows[-1]
+
     assert [last[0], *last[2:]] == ["–", "–", "–", "", "–––"]
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from db.errors import DatabaseError
 from db.records import ScoreKey
 from db.repositories import contents, scores
 from db.repositories.benchmarks import find_benchmark
+from db.repositories.bundles import export_bundle, import_bundle
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.errors import LeaderboardError
 from leaderboard.scoring_jobs import task as task_module
@@ -169,6 +171,26 @@ def test_what_another_process_has_judged_meanwhile_is_not_judged_again(
 
     assert judge.asked == []
     assert early.matrix.n_judged == N_PAIRS
+
+
+def test_verdicts_on_the_same_texts_in_another_benchmark_are_taken_over(
+    own_service: Service, benchmark: LoadedBenchmark, everything: Mask
+) -> None:
+    done = ScoringTask(benchmark, SlowCRM(), CONCISE)
+    done.judge_now(everything)
+    with own_service.database.session() as session:
+        bundle = export_bundle(session, find_benchmark(session, "dailybench"), with_texts=True, crms=())
+        import_bundle(session, replace(bundle, info=replace(bundle.info, slug="again")))
+        again = find_benchmark(session, "again")
+        contents.set_responses(session, again, "brevia", {bundle.queries[3].external_id: "Another answer."})
+    judge = SlowCRM()
+    task = ScoringTask(own_service.benchmark("again"), judge, CONCISE)
+    task.judge_now(everything)
+
+    assert [question.pair.response_a for question in judge.asked] == ["Another answer."]
+    same = np.ones_like(task.matrix.prob, dtype=bool)
+    same[benchmark.llms.index("brevia"), 3] = False
+    np.testing.assert_array_equal(task.matrix.prob[same], done.matrix.prob[same])
 
 
 def test_a_killed_process_is_continued_by_the_next(

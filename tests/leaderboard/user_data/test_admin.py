@@ -3,10 +3,12 @@
 import hmac
 import logging
 import pickle
+import sys
 import threading
 from collections import Counter
 from contextlib import suppress
-from time import sleep
+from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 from hypothesis import given
@@ -303,6 +305,40 @@ def test_what_cannot_be_imported_is_refused_in_the_words_of_the_command(
         import_table(own_service.database, content.encode(), file, slug)
     assert "/" not in str(raised.value)
     assert own_benchmarks(own_service.database) == {}
+
+
+TELLING = """import sys, time
+print("done")
+for line in ("Storing responses: 1 of 2", "Embedding alpha: 3 of 9"):
+    print(line, file=sys.stderr, flush=True)
+time.sleep({seconds})
+"""
+
+
+def test_what_an_import_says_is_told_while_it_runs(tmp_path: Path) -> None:
+    told: list[str] = []
+    output = tmp_path / "output.txt"
+    status, said = admin._run([sys.executable, "-c", TELLING.format(seconds=0)], {}, output, told.append)
+    assert status == 0
+    assert told == said == ["Storing responses: 1 of 2", "Embedding alpha: 3 of 9"]
+    assert output.read_text() == "done\n"
+
+
+def test_an_import_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
+    def leave(_: str) -> None:
+        raise KeyboardInterrupt
+
+    begun = monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        admin._run([sys.executable, "-c", TELLING.format(seconds=300)], {}, tmp_path / "output.txt", leave)
+    assert monotonic() - begun < 200
+
+
+def test_an_import_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "_MAX_IMPORT", 0.2)
+    command = [sys.executable, "-c", TELLING.format(seconds=300)]
+    with pytest.raises(LeaderboardError, match="more than an hour and was stopped"):
+        admin._run(command, {}, tmp_path / "output.txt", lambda _: None)
 
 
 def test_a_bundled_benchmark_is_not_deleted(own_service: Service) -> None:

@@ -36,17 +36,24 @@ def query(number: int) -> str:
     return f"Question {number}: how do I do thing {number}?"
 
 
-def store(database: Database, n_queries: int = 12, *, baseline: bool = True) -> None:
-    """A benchmark in which only the baseline has answered."""
+def store(
+    database: Database,
+    n_queries: int = 12,
+    *,
+    baseline: bool = True,
+    slug: str = SLUG,
+    category: str = "Home",
+    number_of: Callable[[int], int] = int,
+) -> None:
+    """A benchmark in which only the baseline has answered; its nth query asks question ``number_of(n)``."""
     with database.session() as session:
-        benchmarks.upsert_benchmark(session, BenchmarkInfo(SLUG, "Mine"))
+        benchmarks.upsert_benchmark(session, BenchmarkInfo(slug, "Mine"))
+        asked = [query(number_of(number)) for number in range(n_queries)]
         sources = [
-            QuerySource(
-                f"q{number}", "Home", ("Even", "Odd")[number % 2], text_sha256(query(number)), query(number)
-            )
-            for number in range(n_queries)
+            QuerySource(f"q{number}", category, ("Even", "Odd")[number % 2], text_sha256(text), text)
+            for number, text in enumerate(asked)
         ]
-        benchmark = benchmarks.find_benchmark(session, SLUG)
+        benchmark = benchmarks.find_benchmark(session, slug)
         contents.upsert_queries(session, benchmark, sources)
         if baseline:
             contents.upsert_llms(session, benchmark, [LLMRecord("base", "Base")])
@@ -99,10 +106,10 @@ def well_behaved(asked: str, model: str, _before: int) -> Answer:
     return answer(asked, model)
 
 
-def collected(database: Database, llm: str = "alpha") -> dict[str, CollectedRecord]:
+def collected(database: Database, llm: str = "alpha", slug: str = SLUG) -> dict[str, CollectedRecord]:
     """What is stored, but for how long it took."""
     with database.session() as session:
-        records = db_samples.collected(session, benchmarks.find_benchmark(session, SLUG), llm)
+        records = db_samples.collected(session, benchmarks.find_benchmark(session, slug), llm)
     return {external_id: replace(record, seconds=0.0) for external_id, record in records.items()}
 
 

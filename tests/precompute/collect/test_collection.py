@@ -40,7 +40,7 @@ def test_only_what_is_missing_is_asked_for(lab: Lab) -> None:
     asked = lab.behave().asked
     lab.llms("alpha", "beta")
     lab.run("--llm", "alpha", "--topic", "Odd", "--limit", "2")
-    assert sorted(asked) == [(query(1), "alpha-model"), (query(3), "alpha-model")]
+    assert [number_of(text) % 2 for text, _ in asked] == [1, 1]
     lab.run("--llm", "alpha")
     assert len(asked) == len(set(asked)) == 12
     code, out, _ = lab.run()
@@ -49,6 +49,26 @@ def test_only_what_is_missing_is_asked_for(lab: Lab) -> None:
     assert rows == [["alpha", "12", "of", "12", "0"], ["beta", "12", "of", "12", "12"]]
     assert lab.run()[0] == 0
     assert len(asked) == 24
+
+
+def test_a_limit_draws_across_topics_and_a_larger_one_asks_for_the_rest(lab: Lab) -> None:
+    asked = lab.behave().asked
+    lab.llms("alpha", "beta")
+    lab.run("--limit", "4")
+    drawn = {text for text, _ in asked}
+    assert sorted(number_of(text) % 2 for text in drawn) == [0, 0, 1, 1]
+    assert len(asked) == 8
+    lab.run("--limit", "6")
+    assert len({text for text, _ in asked} - drawn) == 2
+    assert len(asked) == len(set(asked)) == 12
+
+
+def test_another_seed_draws_other_queries(lab: Lab) -> None:
+    asked = lab.behave().asked
+    lab.llms()
+    for seed in range(3):
+        lab.run("--limit", "2", "--seed", seed)
+    assert len(asked) > 3
 
 
 def test_an_imported_response_is_never_asked_for(lab: Lab) -> None:
@@ -167,6 +187,29 @@ def test_refusals_truncations_and_reasoning_are_told_apart(lab: Lab) -> None:
     assert row[4:8] == ["12", "4", "2", "0"]
 
 
+def test_refusals_are_told_by_their_wording_as_well(lab: Lab) -> None:
+    said = {
+        0: "I’m sorry, but I can’t help with that.",
+        1: "I can't wait to tell you: yes.",
+        2: "Sorry — I can’t write in his voice. Here is a story instead. " + "The sea was calm. " * 60,
+    }
+    lab.behave(
+        lambda asked, model, _: (
+            Answer(completion(said[number_of(asked)]))
+            if number_of(asked) in said
+            else samples.answer(asked, model)
+        )
+    )
+    lab.llms()
+    code, out, _ = lab.run()
+    found = {key: record.status for key, record in lab.collected().items()}
+    assert code == 0
+    assert [key for key, status in found.items() if status == AnswerStatus.REFUSED] == ["q0"]
+    assert lab.collected()["q0"].text == said[0]
+    [row] = [line.split() for line in out.splitlines() if line.startswith("alpha")]
+    assert row[4:8] == ["12", "1", "0", "0"]
+
+
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
@@ -250,7 +293,7 @@ def test_changed_settings_are_noticed(lab: Lab) -> None:
         "error: The settings of 'alpha' have changed since 3 of its stored responses were collected: undo "
         "the change, give the table another name, or replace the responses with --again.\n"
     )
-    assert lab.collected()["q0"].text == f"alpha-model on: {query(0)}"
+    assert all(str(record.text).startswith("alpha-model on: ") for record in lab.collected().values())
     assert lab.run("--again")[0] == 0
     assert {record.text for record in lab.collected().values()} == {"warmer"}
     assert lab.run()[0] == 0
