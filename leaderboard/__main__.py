@@ -19,7 +19,8 @@ from crm.errors import CRMError
 from db import DatabaseError
 from db.repositories.benchmarks import find_benchmark
 from db.repositories.scores import get_win_rates, list_scores
-from leaderboard.answer import Evidence, make_answer, read_criteria, won_by_criterion
+from leaderboard.alignment import won_alone
+from leaderboard.answer import Evidence, looked_at_alone, make_answer, read_criteria
 from leaderboard.elicitation.command import PrintFormat, criteria_from
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, read_ranking_csv, win_rates_csv
@@ -174,7 +175,7 @@ def rank(
     found = contenders(service, leaderboard.view)
     choice = offers(leaderboard, found, catalogue, listed.leaderboard.llms) if found else None
     readings = read_criteria(leaderboard)
-    won = won_by_criterion(service, leaderboard, readings)
+    won = won_alone(service, leaderboard.view, looked_at_alone(leaderboard, readings))
     for line in make_answer(leaderboard, listed, Evidence(choice, readings, won)).in_brief:
         typer.echo(line)
     typer.echo()

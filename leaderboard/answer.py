@@ -8,14 +8,13 @@ the criteria, or has not finished, the first words say so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 import numpy as np
 
 from crm import registry
 from crm.criteria import Criterion
-from leaderboard.alignment import won_alone
 from leaderboard.amounts import MeanAmount
 from leaderboard.listed import Listed
 from leaderboard.llm_facts.choosing import Choice
@@ -24,7 +23,6 @@ from leaderboard.request import check_criteria
 from leaderboard.result import Leaderboard
 from leaderboard.robustness import WithoutOne
 from leaderboard.sentences import MIN_QUERIES, floor_in_words, left_out_in_brief, listed, missed_in_words
-from leaderboard.service import Service
 from leaderboard.view import Against
 
 _NAMED = 3
@@ -33,8 +31,11 @@ _MOST_ALONE = 5
 """So many criteria are looked at one by one, the weightiest; each costs a score matrix."""
 _RELIABLE = (Badge.COUNTED, Badge.STYLE)
 _TURNS_NAMED = 2
+_LEFT_OUT = {True: "criterion", False: "topic"}
 _NTH = {1: "st", 2: "nd", 3: "rd"}
 _TEENS = range(11, 14)
+_FIELD = 3
+"""With so many LLMs there is one in the middle."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Evidence:
 
     choice: Choice | None = None
     readings: tuple[ReadCriterion, ...] = ()
-    won: Mapping[Criterion, Mapping[str, float]] | None = None
+    won: Mapping[Criterion, Mapping[str, float]] = field(default_factory=dict)
     without_one: tuple[WithoutOne, ...] = ()
 
 
@@ -70,14 +71,16 @@ def read_criteria(leaderboard: Leaderboard) -> tuple[ReadCriterion, ...]:
     return tuple(ReadCriterion(item, reading_of(crm, checked, item)) for item in leaderboard.view.criteria)
 
 
-def won_by_criterion(
-    service: Service, leaderboard: Leaderboard, readings: Sequence[ReadCriterion]
-) -> dict[Criterion, dict[str, float]]:
-    """Return what each LLM wins under the criteria that no amounts stand for; raises as ``alignment``."""
+def looked_at_alone(leaderboard: Leaderboard, readings: Sequence[ReadCriterion]) -> list[Criterion]:
+    """Return the criteria of which the answer says who wins under them alone, for ``won_alone``.
+
+    These are the weightiest that no amounts stand for; none where there is only one, as its ranking says it.
+    """
     counted = {item.criterion for item in readings if item.reading and item.reading.badge is Badge.COUNTED}
+    if len(leaderboard.criteria) == 1:
+        return []
     asked = [item for item in leaderboard.criteria if not leaderboard.amounts or item not in counted]
-    weightiest = sorted(asked, key=lambda criterion: -criterion.weight.value_in_sum)[:_MOST_ALONE]
-    return won_alone(service, leaderboard.view, weightiest)
+    return sorted(asked, key=lambda criterion: -criterion.weight.value_in_sum)[:_MOST_ALONE]
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,14 @@ class Answer:
     """What a person is told first; every part is empty where there is nothing to say.
 
     Attributes:
-        opening: Before the one it is for: “Best”, “Perhaps best”.
-        whom: “for you”, or “by default”.
-        among: After it, who it was chosen from: “ of the 5 listed”.
+        lead: Before the title: “Best for you”, “Perhaps best for you”, “By default”; empty without a first.
         title: Who it is, or how many cannot be told apart.
         tail: Who is tied with it, or who is first by a hair.
         llm: The first LLM's name in the benchmark; None where nobody is first.
-        sure: Whether nothing speaks against relying on it.
-        doubts: What does, and what else limits the answer, one sentence each.
+        decided: Whether the title is that LLM, as few others are as good.
+        sure: Whether nobody is tied with it, and nothing speaks against relying on it.
+        against: What speaks against relying on it, one sentence each.
+        limits: What else one should know, one sentence each.
         why: What decided.
         reliability: How each criterion is judged.
         turns: What would change who comes first.
@@ -101,14 +104,14 @@ class Answer:
         wishes: The criteria that the ranking is made by.
     """
 
-    opening: str
-    whom: str
+    lead: str
     title: str
-    among: str = ""
     tail: str = ""
     llm: str | None = None
-    sure: bool = True
-    doubts: tuple[str, ...] = ()
+    decided: bool = False
+    sure: bool = False
+    against: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
     why: str = ""
     reliability: tuple[ReadCriterion, ...] = ()
     turns: str = ""
@@ -117,19 +120,14 @@ class Answer:
     wishes: str = ""
 
     @property
-    def lead(self) -> str:
-        """What stands over the title: “Best for you of the 5 listed”."""
-        return f"{self.opening} {self.whom}{self.among}".strip()
-
-    @property
     def headline(self) -> str:
         """The answer in one sentence: “Best for you: X, practically tied with Y and Z.”"""
-        return _sentence(f"{self.lead}: {self.title}{f', {self.tail}' if self.tail else ''}")
+        return _sentence(f"{f'{self.lead}: ' if self.lead else ''}{self.title}{self.tail}")
 
     @property
     def in_brief(self) -> tuple[str, ...]:
         """The answer in one or two lines: who, then why and what speaks against it."""
-        about = " ".join(filter(None, (self.why, self.by_default, *self.doubts)))
+        about = " ".join(filter(None, (self.why, self.by_default, *self.against, *self.limits)))
         return (self.headline, about) if about else (self.headline,)
 
     def to_text(self, source: str, link: str) -> str:
@@ -162,31 +160,36 @@ class _Maker:
     evidence: Evidence
 
     def answer(self) -> Answer:
-        field = self.field
-        if not field:
+        rivals = self.rivals
+        if not rivals:
             return self._nobody()
-        first = field[0]
-        opening, title, tail = self._who(field)
-        return Answer(
-            opening=opening,
-            whom=self.whom,
-            among=self._among(),
-            title=title,
-            tail=tail,
+        first, ranks = rivals[0], self.leaderboard.ranking.ranks
+        level = [llm for llm in rivals if ranks[llm] == ranks[first]]
+        like_first = self._like_first(rivals)
+        alike = [llm for llm in rivals if llm in level or llm in like_first]
+        found = Answer(
+            lead=self._lead(len(rivals)),
+            title=self.title(first),
+            tail=self._ties(level, alike, len(rivals)),
             llm=first,
-            sure=not self._against_it(),
-            doubts=(*self._against_it(), *self._limits(first)),
-            why=_sentence(self._why(field)),
+            decided=True,
+            sure=len(alike) == 1 < len(rivals) and not self._against(),
+            against=self._against(),
+            limits=self._limits(first),
             reliability=self.evidence.readings,
+            wishes="; ".join(map(str, self.leaderboard.criteria)),
+        )
+        if len(alike) > _NAMED + 1:
+            found = self._too_close(found, level, len(alike), len(rivals))
+        if len(level) > _NAMED + 1:
+            return replace(found, llm=None)
+        return replace(
+            found,
+            why=_sentence(self._why(rivals)),
             turns=self._turns(first),
             cheapest=self._cheapest(),
             by_default=self._by_default(first),
-            wishes="; ".join(map(str, self.leaderboard.criteria)),
         )
-
-    @property
-    def whom(self) -> str:
-        return "for you" if self.leaderboard.criteria else "by default"
 
     @property
     def partial(self) -> bool:
@@ -194,7 +197,7 @@ class _Maker:
         return self.leaderboard.n_judged < self.leaderboard.n_queries
 
     @property
-    def field(self) -> list[str]:
+    def rivals(self) -> list[str]:
         """The LLMs that are ranked and listed, best first."""
         names = set(self.shown.leaderboard.ranking.llms)
         return [llm for llm in self.leaderboard.ranking.ranks if llm in names]
@@ -211,55 +214,59 @@ class _Maker:
 
     def _nobody(self) -> Answer:
         """Return that there is no first, and why."""
-        if not self.shown.leaderboard.llms and self.shown.hidden:
+        left = self.shown.leaderboard
+        if not left.llms and self.shown.hidden:
             title = "No LLM passes your filters"
-        elif self.shown.leaderboard.ranking.under_floor and not self.shown.leaderboard.ranking.ranks:
-            title = "Every LLM listed is under the floor: suited perhaps, but generally not preferred"
+        elif left.ranking.under_floor and not left.ranking.ranks:
+            title = "Your filters leave only LLMs under the floor, which are generally not preferred"
         else:
             title = "No LLM could be ranked here"
-        return Answer(
-            "Nobody is best", self.whom, title, sure=False, doubts=tuple(filter(None, self._against_it()))
-        )
+        return Answer("", title, against=self._against())
 
-    def _who(self, field: Sequence[str]) -> tuple[str, str, str]:
-        """Return how sure the answer sounds, who it names, and who is as good."""
-        ranks = self.leaderboard.ranking.ranks
-        level = [llm for llm in field if ranks[llm] == ranks[field[0]]]
-        alike = [llm for llm in field if llm in self._like_first(field) or llm in level]
+    def _lead(self, n: int) -> str:
+        opening = "So far best" if self.partial else "Perhaps best" if self._against() else "Best"
+        whom = "for you" if self.leaderboard.criteria else "by default"
+        return f"{opening} {whom}{f' of the {n} listed' if self.shown.hidden and n > 1 else ''}"
+
+    def _ties(self, level: Sequence[str], alike: Sequence[str], n: int) -> str:
+        """Return who else it may be, after the first one's name."""
+        if n == 1:
+            return f", the only one {'listed' if self.shown.hidden else 'ranked'}"
         others = [llm for llm in alike if llm not in level]
-        if len(field) == 1:
-            return self._opening(), self.title(field[0]), "the only one to choose from"
-        if len(alike) > _NAMED + 1:
-            claim = "could still come first" if self.partial else "cannot be told apart at the top"
-            by_a_hair = f"by a hair first: {self.title(field[0])}" if len(level) == 1 else ""
-            return "Too close to call", f"{len(alike)} LLMs {claim}", by_a_hair
-        tie = f"level with {self.titles(level[1:])}" if level[1:] else ""
         tied = "closely followed by" if self.partial else "practically tied with"
-        close = f"{tied} {self.titles(others)}" if others else ""
-        return self._opening(), self.title(field[0]), " and ".join(filter(None, (tie, close)))
+        ties = [f"level with {self.titles(level[1:])}"] if level[1:] else []
+        ties += [f"{tied} {self.titles(others)}"] if others else []
+        return f", {' and '.join(ties)}" if ties else ""
 
-    def _like_first(self, field: Sequence[str]) -> set[str]:
+    def _too_close(self, found: Answer, level: Sequence[str], n_alike: int, n: int) -> Answer:
+        """Return the answer that so many LLMs are as good as the first one, which is named last."""
+        whom = "For you" if self.leaderboard.criteria else "By default"
+        everyone = f"{n} LLMs{' listed' if self.shown.hidden else ''}"
+        how_many = f"{n_alike} of the {everyone}" if self.shown.hidden else f"{n_alike} LLMs"
+        if len(level) > _NAMED + 1:
+            title = f"{len(level)} LLMs share the first place"
+        elif self.partial:
+            title = f"{how_many} could still come first"
+        elif n_alike == n:
+            title = f"None of the {everyone} can be told apart from the first"
+        else:
+            title = f"{how_many} cannot be told apart at the top"
+        tail = f"; by a hair first: {found.title}" if len(level) == 1 else ""
+        lead = f"So far {whom.lower()}" if self.partial else whom
+        return replace(found, lead=lead, title=title, tail=tail, decided=False)
+
+    def _like_first(self, rivals: Sequence[str]) -> set[str]:
         """Return who cannot be told apart from the first; while a judge works, who may still be first."""
         choice = self.evidence.choice
-        if choice is not None and choice.offers[0].llm == field[0]:
+        if choice is not None and choice.offers[0].llm == rivals[0]:
             return {offer.llm for offer in choice.offers if offer.like_first}
         if not self.partial:
             return set()
         ranking = self.leaderboard.ranking
-        best = int(ranking.rank[ranking.llms.index(field[0])])
-        return {llm for llm in field if ranking.rank_low[ranking.llms.index(llm)] <= best}
+        best = int(ranking.rank[ranking.llms.index(rivals[0])])
+        return {llm for llm in rivals if ranking.rank_low[ranking.llms.index(llm)] <= best}
 
-    def _opening(self) -> str:
-        if self.partial:
-            return "So far best"
-        if self._against_it():
-            return "Perhaps best"
-        return "Best"
-
-    def _among(self) -> str:
-        return f" of the {len(self.field)} listed" if self.shown.hidden and len(self.field) > 1 else ""
-
-    def _against_it(self) -> tuple[str, ...]:
+    def _against(self) -> tuple[str, ...]:
         """Return what speaks against relying on the answer, one sentence each."""
         board = self.leaderboard
         found = [board.narrow, board.nothing_left, self._unreliable()]
@@ -292,6 +299,10 @@ class _Maker:
         """Return what else a person should know who relies on the answer, one sentence each."""
         board, found = self.leaderboard, []
         ranks = board.ranking.ranks
+        if not board.view.criteria:
+            found.append(
+                "This is what people prefer on average: say what you like for an answer of your own."
+            )
         if better := sum(rank < ranks[first] for rank in ranks.values()):
             hidden = f"{_number(better, 'LLM')} that {'ranks' if better == 1 else 'rank'} higher"
             found.append(f"Your filters hide {hidden}.")
@@ -303,13 +314,13 @@ class _Maker:
             found.append(f"{left_out}.")
         return tuple(found)
 
-    def _why(self, field: Sequence[str]) -> str:
-        first, parts = field[0], []
+    def _why(self, rivals: Sequence[str]) -> str:
+        first, parts = rivals[0], []
         for amount in self.leaderboard.amounts:
-            parts.append(_amount_in_words(amount, first, field, self._of_whom(len(field))))
-        if self.evidence.won:
-            parts.append(self._alone(self.evidence.won, field))
-        return "; ".join(filter(None, parts)) or self._all_together(field)
+            parts.append(_amount_in_words(amount, first, rivals, self._of_whom(len(rivals))))
+        if self.evidence.won and len(self.leaderboard.criteria) > 1:
+            parts.append(self._alone(self.evidence.won, rivals))
+        return "; ".join(filter(None, parts)) or self._all_together(rivals)
 
     def _of_whom(self, n: int) -> str:
         """Return who an LLM is compared with, after “the fewest”."""
@@ -320,17 +331,17 @@ class _Maker:
             return f"in {floor_in_words(floor)}"
         return f"of all {n}"
 
-    def _all_together(self, field: Sequence[str]) -> str:
+    def _all_together(self, rivals: Sequence[str]) -> str:
         """Return the share of comparisons that the first wins, which is its score."""
         ranking = self.leaderboard.ranking
-        won = {llm: float(ranking.win_rate[ranking.llms.index(llm)]) for llm in field}
-        return f"It {self._wins(won[field[0]])}{_middle(won)}"
+        won = {llm: float(ranking.win_rate[ranking.llms.index(llm)]) for llm in rivals}
+        return f"It {self._wins(won[rivals[0]])}{_typical(won)}"
 
-    def _alone(self, won: Mapping[Criterion, Mapping[str, float]], field: Sequence[str]) -> str:
+    def _alone(self, won: Mapping[Criterion, Mapping[str, float]], rivals: Sequence[str]) -> str:
         """Return under which criterion the first stands out from the field, and under which from the next."""
-        first, rest = field[0], field[1:]
+        first = rivals[0]
         known = {
-            criterion: {llm: shares[llm] for llm in field if not np.isnan(shares.get(llm, np.nan))}
+            criterion: {llm: shares[llm] for llm in rivals if not np.isnan(shares.get(llm, np.nan))}
             for criterion, shares in won.items()
         }
         known = {criterion: shares for criterion, shares in known.items() if first in shares}
@@ -342,26 +353,30 @@ class _Maker:
             return criterion.weight.value_in_sum * (shares[first] - median(shares.values()))
 
         strongest = max(known, key=lead)
-        judged_by = f"judged by “{strongest}” alone, it {self._wins(known[strongest][first])}"
-        found = f"{judged_by}{_middle(known[strongest])}"
-        if len(known) == 1 or not rest:
-            return found
-        if lead(strongest) <= 0:
+        if lead(strongest) <= 0 and len(known) > 1:
             return "it stands out by none of your criteria alone, but does well by all of them together"
-        return f"{found}{self._ahead_of(rest[0], known, first)}"
+        found = f"judged by “{strongest}” alone, it {self._wins(known[strongest][first])}"
+        return f"{found}{_typical(known[strongest])}{self._ahead_of_next(rivals, known, strongest)}"
 
-    def _ahead_of(self, other: str, known: Mapping[Criterion, Mapping[str, float]], first: str) -> str:
+    def _ahead_of_next(
+        self, rivals: Sequence[str], known: Mapping[Criterion, Mapping[str, float]], said: Criterion
+    ) -> str:
         """Return under which criterion the first is furthest ahead of the next; empty if under none."""
+        if len(rivals) == 1:
+            return ""
+        first, other = rivals[:2]
         gaps = {
             criterion: criterion.weight.value_in_sum * (shares[first] - shares[other])
             for criterion, shares in known.items()
             if other in shares
         }
-        furthest = max(gaps, key=gaps.__getitem__, default=None)
-        if furthest is None or gaps[furthest] <= 0:
+        furthest = max(gaps, key=gaps.__getitem__, default=said)
+        if gaps.get(furthest, 0.0) <= 0:
             return ""
         own, others = (f"{100 * known[furthest][llm]:.0f} %" for llm in (first, other))
-        return f"; what puts it ahead of {self.title(other)} is “{furthest}” ({own} to {others})"
+        if furthest == said:
+            return f" and the next, {self.title(other)}, has {others}"
+        return f"; it is ahead of the next, {self.title(other)}, by “{furthest}” ({own} to {others})"
 
     def _wins(self, share: float) -> str:
         board = self.leaderboard
@@ -381,14 +396,14 @@ class _Maker:
         if not tried:
             return ""
         kinds = {item.is_criterion for item in tried}
-        what = "criterion or topic" if len(kinds) == 2 else "criterion" if True in kinds else "topic"  # noqa: PLR2004
+        what = " or ".join(name for is_criterion, name in _LEFT_OUT.items() if is_criterion in kinds)
         turning: dict[str, list[str]] = {}
         for item in tried:
             if item.after[0] != first:
                 name = f"“{item.left_out}”" if item.is_criterion else f"questions on {item.left_out}"
                 turning.setdefault(item.after[0], []).append(name)
         if not turning:
-            return f"No single {what}: {self.title(first)} stays first whichever one is left out."
+            return f"{self.title(first)} stays first whichever {what} is left out."
         parts = [
             f"without {_some(names)}, {self.title(llm)} would come first"
             for llm, names in list(turning.items())[:_TURNS_NAMED]
@@ -400,10 +415,8 @@ class _Maker:
         choice = self.evidence.choice
         if choice is None or not choice.sentence or sum(offer.like_first for offer in choice.offers) == 1:
             return ""
-        sentence = choice.sentence
-        if self.shown.hidden:
-            sentence = f"Among the LLMs listed: {sentence[0].lower()}{sentence[1:]}"
-        return f"{sentence} Prices as of {choice.prices_date}."
+        among = "Among the LLMs listed: " if self.shown.hidden else ""
+        return f"{among}{choice.sentence} Prices as of {choice.prices_date}."
 
     def _by_default(self, first: str) -> str:
         """Return where the first stands without criteria, and what becomes of the first there."""
@@ -412,18 +425,18 @@ class _Maker:
             return ""
         before = board.default.ranks
         if before[first] == 1:
-            return f"{self.title(first)} is first by default as well."
+            return "It is first by default as well."
         favourite = next(iter(before))
-        place = f"{self.title(first)} is {_nth(before[first])} of {len(before)} by default"
-        if favourite not in self.field:
+        place = f"It is {_nth(before[first])} of {len(before)} by default"
+        if favourite not in self.rivals:
             return f"{place}."
         here = _nth(board.ranking.ranks[favourite])
-        return f"{place}; the first by default, {self.title(favourite)}, is {here} here."
+        return f"{place}; the first there, {self.title(favourite)}, is {here} for you."
 
 
-def _amount_in_words(amount: MeanAmount, llm: str, field: Sequence[str], of_whom: str) -> str:
-    """Return “42 words an answer, the fewest of all 47 (middle: 180)”; empty where it is unknown."""
-    known = [name for name in field if not np.isnan(amount.by_llm[name])]
+def _amount_in_words(amount: MeanAmount, llm: str, rivals: Sequence[str], of_whom: str) -> str:
+    """Return “42 words an answer, the fewest of all 47, where 180 is typical”; empty where it is unknown."""
+    known = [name for name in rivals if not np.isnan(amount.by_llm[name])]
     if llm not in known:
         return ""
     written = {name: amount.written(amount.by_llm[name]) for name in known}
@@ -442,12 +455,12 @@ def _amount_in_words(amount: MeanAmount, llm: str, field: Sequence[str], of_whom
         place = f", {least} {of_whom}"
     elif own > max(others):
         place = f", {most} {of_whom}"
-    return f"{text}{place} (the middle one: {amount.written(median(values.values()))})"
+    return f"{text}{place}, where {amount.written(median(values.values()))} is typical"
 
 
-def _middle(shares: Mapping[str, float]) -> str:
-    """Return what the LLM in the middle of a field has, in brackets; empty where there is no field."""
-    return f" (the middle one: {100 * median(shares.values()):.0f} %)" if len(shares) > 2 else ""  # noqa: PLR2004
+def _typical(shares: Mapping[str, float]) -> str:
+    """Return the share of the LLM in the middle of a field; empty where there is no field."""
+    return f", where {100 * median(shares.values()):.0f} % is typical" if len(shares) >= _FIELD else ""
 
 
 def _some(names: Sequence[str]) -> str:

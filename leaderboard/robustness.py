@@ -14,7 +14,7 @@ from leaderboard.service import Scored, Service
 from leaderboard.statistics.ranking import Rated
 from leaderboard.statistics.significance import PairwiseSignificance, pairwise_significance
 from leaderboard.statistics.win_rate import Mask
-from leaderboard.view import View
+from leaderboard.view import Against, View
 
 TOP = 3
 
@@ -88,25 +88,38 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
 
 
 def leave_one_out(service: Service, view: View, among: Collection[str]) -> tuple[WithoutOne, ...]:
-    """Return the top of some LLMs without each criterion and each category in turn.
+    """Return the top of some LLMs without each criterion and each category in turn, as far as that is quick.
 
-    A judge that reads texts is not asked for criteria that nobody chose. Nothing where nobody is ranked;
-    raises as ``Service.leaderboard``.
+    A judge that reads texts is not asked for criteria that nobody chose, and LLMs that are ranked against
+    each other are not ranked anew for each category. The only criterion is not left out: that is the default
+    ranking. Nothing where nobody is ranked; raises as ``Service.leaderboard``.
     """
     scored = service.scored(view)
-    return _leave_one_out(service, scored, among) if scored.answered.any() else ()
+    if not scored.answered.any():
+        return ()
+    request = scored.request
+    return _leave_one_out(
+        *(service, scored, among),
+        criteria=len(request.criteria) > 1,
+        categories=request.against is Against.BASELINE,
+    )
 
 
 def _leave_one_out(
-    service: Service, scored: Scored, among: Collection[str] | None = None
+    service: Service,
+    scored: Scored,
+    among: Collection[str] | None = None,
+    *,
+    criteria: bool = True,
+    categories: bool = True,
 ) -> tuple[WithoutOne, ...]:
     llms = scored.request.llms
     left_out = np.array([among is not None and llm not in among for llm in llms])
     if scored.under_floor is not None:
         left_out |= scored.under_floor
     top = _top(scored, scored.counted, left_out)
-    by_category = _without_a_category(scored, top, left_out)
-    if not scored.request.is_instant:
+    by_category = _without_a_category(scored, top, left_out) if categories else ()
+    if not (criteria and scored.request.is_instant):
         return tuple(by_category)
     return (*_without_a_criterion(service, scored, top, left_out), *by_category)
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from enum import StrEnum
 
 from leaderboard.answer import Answer, ReadCriterion
 from leaderboard.reading import Badge
 from leaderboard.render.html import render
+
+
+class Part(StrEnum):
+    """The rows of the card, by their labels."""
+
+    WHY = "Why"
+    TURNS = "What would change it"
+    CHEAPEST = "Cheapest in the tie"
+    DEFAULT = "Without your criteria"
+
 
 WAITING = "…"
 """In the place of what is still being worked out."""
@@ -21,26 +32,25 @@ _KINDS: Mapping[Badge, str] = {
 """What the style sheet calls each badge."""
 
 
-def answer_card(answer: Answer, link: str, accent: str, *, waiting: bool = False) -> str:
+def answer_card(answer: Answer, link: str, accent: str, *, waiting: Collection[Part] = ()) -> str:
     """Return an answer as HTML.
 
     Args:
         link: Where the first LLM's name leads; empty for no link.
         accent: CSS colour of the card's edge and of the link.
-        waiting: Whether reasons, and what would change the answer, are still being worked out: their place
-            is kept, so that nothing below moves when they come.
+        waiting: What is still being worked out: its place is kept, so that nothing below moves when it comes.
     """
-    held = WAITING if waiting else ""
     parts = {
-        "Why": held or answer.why,
-        "What would change it": held or answer.turns,
-        "Best value": answer.cheapest,
-        "By default": answer.by_default,
-    }
+        Part.WHY: answer.why,
+        Part.TURNS: answer.turns,
+        Part.CHEAPEST: answer.cheapest,
+        Part.DEFAULT: answer.by_default,
+    } | dict.fromkeys(waiting, WAITING)
     read = [item for item in answer.reliability if item.reading is not None]
     return render(
         "answer",
         answer=answer,
+        tail=f"{answer.tail[2:3].upper()}{answer.tail[3:]}",
         link=link,
         accent=accent,
         rows=[{"label": label, "text": text} for label, text in parts.items() if text],

@@ -10,11 +10,13 @@ from typing import Any
 
 import streamlit as st
 
-from leaderboard.answer import Answer, Evidence, make_answer, read_criteria, won_by_criterion
+from leaderboard.alignment import won_alone
+from leaderboard.answer import Answer, Evidence, looked_at_alone, make_answer, read_criteria
 from leaderboard.llm_facts.catalogue import Catalogue
-from leaderboard.render.answer_card import anchor, answer_card, invitation
+from leaderboard.render.answer_card import Part, anchor, answer_card, invitation
 from leaderboard.result import Leaderboard
 from leaderboard.robustness import leave_one_out
+from leaderboard.view import Against
 from pages._ui.listing import list_or_all, worth_the_money
 from pages._ui.live_ranking import is_active
 from pages._ui.session import SHOWN_ERRORS, as_parameters, palette, service
@@ -93,7 +95,7 @@ class AnswerCard:
         board, at_once = self._leaderboard, self._evidence
         view = board.view.whole
         try:
-            won = won_by_criterion(service(), board, at_once.readings)
+            won = won_alone(service(), view, looked_at_alone(board, at_once.readings))
             without_one = (
                 leave_one_out(service(), view, set(self._shown.leaderboard.llms))
                 if len(board.criteria) <= _MOST_LEFT_OUT
@@ -105,9 +107,20 @@ class AnswerCard:
 
     def _show(self) -> None:
         answer = self._answer
-        link = self._link(answer.llm) if answer.llm else ""
-        waiting = self._waiting and not is_active(self._leaderboard)
+        link = self._link(answer.llm) if answer.llm and answer.decided else ""
+        waiting = self._still_to_come() if answer.llm and self._waiting else ()
         self._place.html(answer_card(answer, link, palette().accent, waiting=waiting))
+
+    def _still_to_come(self) -> list[Part]:
+        board = self._leaderboard
+        if is_active(board):
+            return []
+        several = 1 < len(board.criteria) <= _MOST_LEFT_OUT
+        coming = {
+            Part.WHY: bool(looked_at_alone(board, self._evidence.readings)),
+            Part.TURNS: several or (board.against is Against.BASELINE and not board.narrow),
+        }
+        return [part for part, is_coming in coming.items() if is_coming]
 
     def _show_text(self) -> None:
         board = self._leaderboard
@@ -118,7 +131,7 @@ class AnswerCard:
 
 def _invite(leaderboard: Leaderboard) -> None:
     """Draw three ways to say what one likes."""
-    row = st.container(horizontal=True, vertical_alignment="center", key="ways_to_criteria")
+    row = st.container(horizontal=True, key="ways_to_criteria")
     row.html(invitation(), width="content")
     for label, icon, way in (
         ("Choose between answers", ":material/compare:", {}),
