@@ -120,11 +120,11 @@ class TestRank:
         code, out, _ = run_main(main, *command, "--messages-per-day", "20")
 
         assert code == 0
-        assert "a month" in out.splitlines()[0]
+        assert "a month" in out.split("\n\n")[1].splitlines()[0]
         # 600 messages of 500 tokens and as many of answers at $5 and $15 for a million.
         assert "$6.00" in out
         assert "47 LLMs against" in out
-        assert re.search(r"Your first|The cheapest LLM|None is as good", out)
+        assert re.search("itself the cheapest|is the cheapest of those|No other LLM is as good", out)
         assert "Prices as of 20" in out
 
     @pytest.mark.parametrize(
@@ -195,9 +195,12 @@ class TestRank:
         code, out, err = run_main(
             main, "rank", "--benchmark", "dailybench", "--criterion", "concise and direct"
         )
-        heading, first, *_ = out.splitlines()
+        answer, why, _, heading, first, *_ = out.splitlines()
 
         assert (code, err) == (0, "")
+        assert answer == "Best for you: brevia (extremely concise)."
+        assert why.startswith("It wins ")
+        assert "It is 7th of 7 by default" in why
         assert heading.split()[:3] == ["rank", "±", "LLM"]
         assert "brevia (extremely concise)" in first
         assert "%" in first
