@@ -131,7 +131,7 @@ class AnswerCard:
 
 def _invite(leaderboard: Leaderboard) -> None:
     """Draw three ways to say what one likes."""
-    row = st.container(horizontal=True, key="ways_to_criteria")
+    row = st.container(horizontal=True, vertical_alignment="center", key="ways_to_criteria")
     row.html(invitation(), width="content")
     for label, icon, way in (
         ("Choose between answers", ":material/compare:", {}),

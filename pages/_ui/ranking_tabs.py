@@ -71,6 +71,8 @@ def show_ranking(leaderboard: Leaderboard) -> None:
             card.draw()
         st.subheader("Your ranking" if leaderboard.criteria else "The default ranking", anchor=False)
         _describe(leaderboard)
+        if card is None and leaderboard.narrow:  # else the answer says it
+            st.warning(plain(leaderboard.narrow), icon=":material/warning:")
     slug = leaderboard.benchmark.info.slug
     views: dict[str, Callable[[Leaderboard], None]] = {
         "Ranking": partial(_table, catalogue, card),
@@ -107,8 +109,6 @@ def _describe(leaderboard: Leaderboard) -> None:
         f"judged by {leaderboard.view.crm} CRM {leaderboard.crm_version}",
     ]
     st.caption(plain(" · ".join(parts)))
-    if leaderboard.narrow:
-        st.warning(plain(leaderboard.narrow), icon=":material/warning:")
     if leaderboard.weighted:
         st.info(plain(leaderboard.weighted), icon=":material/scale:")
     if leaderboard.removed:
