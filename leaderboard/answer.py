@@ -126,8 +126,8 @@ class Answer:
 
     @property
     def in_brief(self) -> tuple[str, ...]:
-        """The answer in one or two lines: who, then why and what speaks against it."""
-        about = " ".join(filter(None, (self.why, self.by_default, *self.against, *self.limits)))
+        """The answer in one or two lines: who, then why and what speaks against it, but for its limits."""
+        about = " ".join(filter(None, (self.why, self.by_default, *self.against)))
         return (self.headline, about) if about else (self.headline,)
 
     def to_text(self, source: str, link: str) -> str:
@@ -138,7 +138,8 @@ class Answer:
             link: Where the view can be seen.
         """
         asked = f"What I like in an answer: {self.wishes}." if self.wishes else ""
-        return "\n".join(filter(None, (asked, *self.in_brief, _sentence(source), link)))
+        limits = " ".join(self.limits)
+        return "\n".join(filter(None, (asked, *self.in_brief, limits, _sentence(source), link)))
 
 
 def make_answer(leaderboard: Leaderboard, shown: Listed, evidence: Evidence) -> Answer:

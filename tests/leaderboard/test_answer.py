@@ -89,7 +89,7 @@ def found_by(service: Service, board: Leaderboard) -> Answer:
 
 def text(answer: Answer) -> str:
     """All that an answer says."""
-    parts = (*answer.in_brief, answer.turns, answer.cheapest)
+    parts = (*answer.in_brief, *answer.limits, answer.turns, answer.cheapest)
     return " ".join(parts)
 
 

@@ -291,7 +291,7 @@ class TestRank:
         above, below = out.split("\n\nUnder the floor: suited, but generally not preferred:\n")
 
         assert code == 0
-        assert len(above.splitlines()) == 1 + 24
+        assert len(above.split("\n\n")[1].splitlines()) == 1 + 24
         assert below.splitlines()[0].split() == ["would", "be", "LLM", "win", "rate"]
         assert len(below.split("\n\n")[0].splitlines()) == 1 + 23
         assert "47 LLMs against" in below
