@@ -7,6 +7,7 @@
 - `benchmark`: a stored benchmark as a judge sees it; `cache`: results kept in memory
 - `scoring_jobs`: slow judges at work; `live_ranking`: what there is of their leaderboards so far
 - `statistics`: win rates, intervals and rankings as pure functions on arrays
+- `answer`: a ranking as an answer in a few sentences: who, why, how reliable, what would change it
 - `robustness`: what is significant in a view's ranking, and what its top depends on
 - `listed`: the LLMs of a ranking that pass a view's filters; `offers`: what they cost for what they are worth
 - `compare`: several views side by side; `alignment`: how well each LLM meets each criterion

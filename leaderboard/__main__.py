@@ -19,6 +19,8 @@ from crm.errors import CRMError
 from db import DatabaseError
 from db.repositories.benchmarks import find_benchmark
 from db.repositories.scores import get_win_rates, list_scores
+from leaderboard.alignment import won_alone
+from leaderboard.answer import Evidence, looked_at_alone, make_answer, read_criteria
 from leaderboard.elicitation.command import PrintFormat, criteria_from
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, read_ranking_csv, win_rates_csv
@@ -174,9 +176,14 @@ def rank(
     if format is not RankFormat.TABLE:
         _write(file_of(listed.leaderboard, FileFormat(format.value), facts=listed.facts), output)
         return
-    _print_ranking(listed, len(leaderboard.llms))
     found = contenders(service, leaderboard.view)
-    choice = found and offers(leaderboard, found, catalogue, listed.leaderboard.llms)
+    choice = offers(leaderboard, found, catalogue, listed.leaderboard.llms) if found else None
+    readings = read_criteria(leaderboard)
+    won = won_alone(service, leaderboard.view, looked_at_alone(leaderboard, readings))
+    for line in make_answer(leaderboard, listed, Evidence(choice, readings, won)).in_brief:
+        typer.echo(line)
+    typer.echo()
+    _print_ranking(listed, len(leaderboard.llms))
     if choice and choice.sentence:
         typer.echo(f"{choice.sentence} Prices as of {choice.prices_date}.")
 

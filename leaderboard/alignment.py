@@ -8,6 +8,7 @@ all criteria at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -66,6 +67,25 @@ def alignment(service: Service, view: View) -> Alignment | None:
     rest = (service.scored(replace(plain, criteria=CriteriaSet((one,)))) for one in criteria[1:])
     grades = np.stack([mean_grades(one) for one in (scored, *rest)], axis=1)
     return Alignment(scored.request.llms, criteria, grades, pref_align(grades, criteria))
+
+
+def won_alone(
+    service: Service, view: View, criteria: Sequence[Criterion]
+) -> dict[Criterion, dict[str, float]]:
+    """Return the share of comparisons that each LLM wins under single criteria, by its name.
+
+    NaN for an LLM without a verdict. Nothing of a judge that reads texts, which is slow. Raises as
+    ``Service.leaderboard``.
+    """
+    plain = replace(view, soft=False, control=Control.NONE, floor=None, must_have=False, keep_unjudged=True)
+    found = {}
+    for criterion in criteria:
+        scored = service.scored(replace(plain, criteria=CriteriaSet((criterion,))))
+        if not scored.request.is_instant:
+            return {}
+        won = scored.request.estimate(scored.judged, scored.counted).win_rate
+        found[criterion] = dict(zip(scored.request.llms, won.tolist(), strict=True))
+    return found
 
 
 def mean_grades(scored: Scored) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -14,7 +14,7 @@ from leaderboard.service import Scored, Service
 from leaderboard.statistics.ranking import Rated
 from leaderboard.statistics.significance import PairwiseSignificance, pairwise_significance
 from leaderboard.statistics.win_rate import Mask
-from leaderboard.view import View
+from leaderboard.view import Against, View
 
 TOP = 3
 
@@ -83,14 +83,45 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
     found = scored.request.estimate(scored.judged, scored.counted)
     if np.isnan(found.win_rate).all():
         return None
-    instant = scored.request.is_instant
-    top = _top(scored, scored.counted, scored.under_floor)
-    changes = [*_without_a_category(scored, top)]
-    if instant:
-        ranked = replace(view, criteria=scored.request.criteria)
-        changes = [*_without_a_criterion(service, ranked, scored, top), *changes]
     significance = pairwise_significance(found, scored.request.llms, without_a_chance(scored, found))
-    return Robustness(significance, tuple(changes), instant)
+    return Robustness(significance, _leave_one_out(service, scored), scored.request.is_instant)
+
+
+def leave_one_out(service: Service, view: View, among: Collection[str]) -> tuple[WithoutOne, ...]:
+    """Return the top of some LLMs without each criterion and each category in turn, as far as that is quick.
+
+    A judge that reads texts is not asked for criteria that nobody chose, and LLMs that are ranked against
+    each other are not ranked anew for each category. The only criterion is not left out: that is the default
+    ranking. Nothing where nobody is ranked; raises as ``Service.leaderboard``.
+    """
+    scored = service.scored(view)
+    if not scored.answered.any():
+        return ()
+    request = scored.request
+    return _leave_one_out(
+        *(service, scored, among),
+        criteria=len(request.criteria) > 1,
+        categories=request.against is Against.BASELINE,
+    )
+
+
+def _leave_one_out(
+    service: Service,
+    scored: Scored,
+    among: Collection[str] | None = None,
+    *,
+    criteria: bool = True,
+    categories: bool = True,
+) -> tuple[WithoutOne, ...]:
+    llms = scored.request.llms
+    left_out = np.array([among is not None and llm not in among for llm in llms])
+    if scored.under_floor is not None:
+        left_out |= scored.under_floor
+    top = _top(scored, scored.counted, left_out)
+    by_category = _without_a_category(scored, top, left_out) if categories else ()
+    if not (criteria and scored.request.is_instant):
+        return tuple(by_category)
+    return (*_without_a_criterion(service, scored, top, left_out), *by_category)
 
 
 def without_a_chance(scored: Scored, found: Rated) -> Mask:
@@ -103,27 +134,28 @@ def without_a_chance(scored: Scored, found: Rated) -> Mask:
 
 
 def _without_a_criterion(
-    service: Service, view: View, scored: Scored, top: tuple[str, ...]
+    service: Service, scored: Scored, top: tuple[str, ...], left_out: Mask
 ) -> Iterator[WithoutOne]:
-    for criterion, rest in islice(views_without_one_criterion(view), MAX_CRITERIA):
-        after = _top(service.scored(rest), scored.counted, scored.under_floor)
+    ranked = replace(scored.request.view, criteria=scored.request.criteria)
+    for criterion, rest in islice(views_without_one_criterion(ranked), MAX_CRITERIA):
+        after = _top(service.scored(rest), scored.counted, left_out)
         yield WithoutOne(str(criterion), True, top, after)
 
 
-def _without_a_category(scored: Scored, top: tuple[str, ...]) -> Iterator[WithoutOne]:
+def _without_a_category(scored: Scored, top: tuple[str, ...], left_out: Mask) -> Iterator[WithoutOne]:
     """Nothing where all queries are of one category."""
     benchmark = scored.request.benchmark
     present = np.unique(benchmark.category_index[scored.counted])
     for category in present if len(present) > 1 else ():
         rest = scored.counted & (benchmark.category_index != category)
-        if after := _top(scored, rest, scored.under_floor):  # else nothing connects the LLMs without it
+        if after := _top(scored, rest, left_out):  # else nothing connects the LLMs without it
             yield WithoutOne(benchmark.category_names[category], False, top, after)
 
 
-def _top(scored: Scored, counted: Mask, under_floor: Mask | None) -> tuple[str, ...]:
-    """Return the first of the ranking on the counted queries; floor and musts stay those of all queries."""
+def _top(scored: Scored, counted: Mask, left_out: Mask) -> tuple[str, ...]:
+    """Return the first of the ranking on the counted queries; who is left out and musts stay as they are."""
     llms = scored.request.llms
     found = scored.request.estimate(scored.judged, counted)
-    left_out = np.isnan(found.win_rate) if under_floor is None else np.isnan(found.win_rate) | under_floor
-    best = [row for row in found.best_first(llms, scored.missed) if not left_out[row]]
+    out = np.isnan(found.win_rate) | left_out
+    best = [row for row in found.best_first(llms, scored.missed) if not out[row]]
     return tuple(llms[row] for row in best[:TOP])

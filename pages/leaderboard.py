@@ -9,6 +9,7 @@ from leaderboard.request import LEAST_ANSWERED
 from leaderboard.sentences import AGAINST_IN_WORDS
 from leaderboard.statistics.style_control import Control
 from leaderboard.view import Against, View
+from pages._ui.answer import mark_criteria_box
 from pages._ui.criteria_editor import edit_criteria, show_criterion_warnings
 from pages._ui.live_ranking import live
 from pages._ui.ranking_tabs import show_ranking
@@ -41,6 +42,7 @@ def main() -> None:
         "Say what you like in an answer, pick the topics you care about, and see the LLMs ranked **for you**."
     )
     with st.container():  # keeps what follows in its place, however many rows there are
+        mark_criteria_box()
         edit_criteria(st.session_state.view.criteria)
         show_criterion_warnings(st.session_state.view)
         choose_requirements(st.session_state.view)

@@ -104,21 +104,18 @@ class Choice:
         first, cheapest = self.offers[0], self.cheapest_like_first
         alike = [offer for offer in self.offers if offer.like_first]
         unknown = sum(offer.cost is None for offer in alike[1:])
-        but = f" The price of {unknown} that cannot be told apart either is unknown." if unknown else ""
+        but = f" {unknown} more of unknown price cannot be told apart either." if unknown else ""
         if cheapest is first:
             if len(alike) == 1:
-                return f"None is as good as your first, {first.facts.title}: all can be told apart from it."
+                return f"No other LLM is as good as {first.facts.title}: all can be told apart from it."
             return (
-                f"Your first, {first.facts.title}, is itself the cheapest that cannot be told apart from it: "
+                f"{first.facts.title} is itself the cheapest of those that cannot be told apart from it: "
                 f"{dollars(first.cost)} {self.unit}.{but}"
             )
-        instead = (
-            f"instead of {dollars(first.cost)}" if first.cost is not None else "(your first's is unknown)"
-        )
+        own = "whose own price is unknown" if first.cost is None else f"which costs {dollars(first.cost)}"
         return (
-            f"The cheapest LLM that cannot be told apart from your first, {first.facts.title}, is "
-            f"{cheapest.facts.title} in place {cheapest.place}: {dollars(cheapest.cost)} {self.unit} "
-            f"{instead}.{but}"
+            f"{cheapest.facts.title} (place {cheapest.place}) is the cheapest of those that cannot be told "
+            f"apart from the first, {own}: {dollars(cheapest.cost)} {self.unit}.{but}"
         )
 
 

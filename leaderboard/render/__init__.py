@@ -4,6 +4,7 @@
 - `ranking_charts`, `price_chart`, `judge_charts`, `topic_charts`: figures
 - `html`: templates filled in, and the stylesheet
 - `tables`, `judge_tables`, `fact_tables`: HTML tables made with it
+- `answer_card`: the answer over a ranking, as HTML
 - `responses`: queries and responses with their Markdown laid out
 - `robustness_sentences`: how far a ranking can be relied on, in words
 

@@ -48,12 +48,6 @@ def edit_criteria(criteria: CriteriaSet) -> None:
         row.button("Clear", on_click=_set, args=(CriteriaSet(),))
         examples: DeltaGenerator = row.popover("Examples", icon=":material/lightbulb:")
     else:
-        row.page_link(
-            "pages/find.py",
-            label="Not sure? Choose between answers",
-            icon=":material/explore:",
-            width="content",
-        )
         st.caption("Or try one of these:")
         examples = st.container(horizontal=True, gap="xsmall")
     _popular(examples, as_links=bool(criteria))

@@ -61,6 +61,14 @@ def as_listed(leaderboard: Leaderboard) -> Leaderboard:
     return replace(leaderboard, view=replace(leaderboard.view, listing=listing))
 
 
+def list_or_all(leaderboard: Leaderboard, catalogue: Catalogue) -> Listed:
+    """Return the LLMs that pass the view's filters; all of them where filters mean nothing."""
+    try:
+        return list_llms(leaderboard, catalogue)
+    except LeaderboardError:
+        return list_llms(replace(leaderboard, view=leaderboard.view.whole), catalogue)
+
+
 def choose_llms(leaderboard: Leaderboard, catalogue: Catalogue) -> Listed:
     """Draw the search, the filters and the person's month, and return the LLMs that pass.
 
@@ -91,7 +99,7 @@ def choose_llms(leaderboard: Leaderboard, catalogue: Catalogue) -> Listed:
         listed = list_llms(leaderboard, catalogue)
     except LeaderboardError as error:
         st.error(plain(str(error)))
-        return list_llms(replace(leaderboard, view=leaderboard.view.whole), catalogue)
+        return list_or_all(leaderboard, catalogue)
     if listing.filters:
         row.button("Show all", key="show_all", icon=":material/close:", on_click=_show_all)
     write_link()
@@ -248,13 +256,3 @@ def worth_the_money(
         return None
     pairs = found.pairs_apart if tell_all_apart else None
     return offers(leaderboard, found, catalogue, listed.leaderboard.ranking.llms, pairs)
-
-
-def cheapest_in_words(choice: Choice | None, listed: Listed) -> str:
-    """Return the sentence on the cheapest LLM that cannot be told apart from the first; empty without one."""
-    if choice is None or not choice.sentence:
-        return ""
-    sentence = choice.sentence
-    if listed.hidden:
-        sentence = f"Among the LLMs listed: {sentence[0].lower()}{sentence[1:]}"
-    return f"{sentence} Prices as of {choice.prices_date}."

@@ -37,20 +37,14 @@ from leaderboard.render.tables import (
     under_floor_table,
 )
 from leaderboard.result import Leaderboard
-from leaderboard.robustness import MAX_CRITERIA, Robustness, assess_robustness
-from leaderboard.sentences import NOT_COMPARED, SCORES, UNDER_FLOOR, preferred_on_average
+from leaderboard.robustness import MAX_CRITERIA, TOP, Robustness, assess_robustness
+from leaderboard.sentences import NOT_COMPARED, SCORES, UNDER_FLOOR
 from leaderboard.statistics.agreement import MIN_LLMS
 from leaderboard.statistics.significance import PairwiseSignificance
 from leaderboard.view import View
 from pages._ui.agreement import correlation_figures
-from pages._ui.listing import (
-    as_listed,
-    cheapest_in_words,
-    choose_llms,
-    known_llms,
-    take_over_clicks,
-    worth_the_money,
-)
+from pages._ui.answer import AnswerCard
+from pages._ui.listing import as_listed, choose_llms, known_llms, take_over_clicks, worth_the_money
 from pages._ui.live_ranking import is_active
 from pages._ui.saved_views import offer_to_keep
 from pages._ui.session import (
@@ -67,22 +61,21 @@ from pages._ui.session import (
 
 
 def show_ranking(leaderboard: Leaderboard) -> None:
-    """Draw what is known of a ranking, and its tabs."""
-    with st.container():
-        if leaderboard.criteria:
-            st.subheader(leaderboard.summary or "Your ranking", anchor=False)
-        else:
-            st.subheader("The crowd’s ranking", anchor=False)
-            st.markdown(
-                plain(leaderboard.nothing_left)
-                or f"{preferred_on_average(leaderboard.n_by_votes, len(leaderboard.ranking.llms))} "
-                "Type what *you* like above, or click an example."
-            )
-        _describe(leaderboard)
+    """Draw the answer that a ranking gives, what is known of it, and its tabs."""
     leaderboard, catalogue = as_listed(leaderboard), known_llms()
+    card = None
+    if leaderboard.view.whole == st.session_state.view.whole:  # else it answers what was asked before
+        card = AnswerCard(leaderboard, catalogue, _link_to_llm(leaderboard))
+    with st.container():  # keeps what follows in its place
+        if card is not None:
+            card.draw()
+        st.subheader("Your ranking" if leaderboard.criteria else "The default ranking", anchor=False)
+        _describe(leaderboard)
+        if card is None and leaderboard.narrow:  # else the answer says it
+            st.warning(plain(leaderboard.narrow), icon=":material/warning:")
     slug = leaderboard.benchmark.info.slug
     views: dict[str, Callable[[Leaderboard], None]] = {
-        "Ranking": partial(_table, catalogue),
+        "Ranking": partial(_table, catalogue, card),
         "Chart": partial(_chart, catalogue),
     }
     if any(catalogue.facts(llm, slug).price for llm in leaderboard.llms):
@@ -100,6 +93,8 @@ def show_ranking(leaderboard: Leaderboard) -> None:
         if tab.open:
             with tab:
                 draw(leaderboard)
+    if card is not None:
+        card.complete()
 
 
 def _describe(leaderboard: Leaderboard) -> None:
@@ -114,8 +109,6 @@ def _describe(leaderboard: Leaderboard) -> None:
         f"judged by {leaderboard.view.crm} CRM {leaderboard.crm_version}",
     ]
     st.caption(plain(" · ".join(parts)))
-    if leaderboard.narrow:
-        st.warning(plain(leaderboard.narrow), icon=":material/warning:")
     if leaderboard.weighted:
         st.info(plain(leaderboard.weighted), icon=":material/scale:")
     if leaderboard.removed:
@@ -130,11 +123,8 @@ def _describe(leaderboard: Leaderboard) -> None:
         )
 
 
-def _table(catalogue: Catalogue, whole: Leaderboard) -> None:
+def _table(catalogue: Catalogue, card: AnswerCard | None, whole: Leaderboard) -> None:
     listed = choose_llms(whole, catalogue)
-    choice = None if is_active(whole) else worth_the_money(whole, catalogue, listed)
-    if sentence := cheapest_in_words(choice, listed):
-        st.markdown(f":material/savings: {plain(sentence)}")
     leaderboard = listed.leaderboard
     columns = leaderboard.shown_categories
 
@@ -163,6 +153,8 @@ def _table(catalogue: Catalogue, whole: Leaderboard) -> None:
             "Topics, interests, criteria, weights, floor, musts, judge, control, filters and order are in "
             "the link; whoever opens it sees the same."
         )
+    if card is not None:
+        card.offer_text(row)
     offer_to_keep(leaderboard.view.whole, row)
     wide = row.toggle(
         "Categories", value=bool(leaderboard.view.topics), help="One column per chosen category."
@@ -225,8 +217,6 @@ def _score_and_price(whole: Leaderboard, catalogue: Catalogue, listed: Listed) -
     if choice is None or not any(offer.cost for offer in choice.offers):
         st.caption("No price is known of the LLMs listed here.")
         return
-    if sentence := cheapest_in_words(choice, listed):
-        st.markdown(f":material/savings: {plain(sentence)}")
     draw_chart(price_chart(choice, whole.ranking, whole.titles, palette()))
     unpriced = f" {len(choice.unpriced)} LLMs of unknown price are left out." if choice.unpriced else ""
     best = plain(frontier_in_words(choice, whole.titles))
@@ -240,6 +230,7 @@ def _score_and_price(whole: Leaderboard, catalogue: Catalogue, listed: Listed) -
 def _compare(catalogue: Catalogue, leaderboard: Leaderboard) -> None:
     if leaderboard.correlations is None:
         return
+    st.markdown(f"**{plain(leaderboard.summary)}**")
     figures = correlation_figures(leaderboard.correlations)
     for column, (name, value, note) in zip(st.columns(len(figures)), figures, strict=True):
         column.metric(name, value)
@@ -356,7 +347,7 @@ def _sensitivity(found: Robustness, leaderboard: Leaderboard) -> None:
     )
     if not lines:
         return
-    st.subheader("What the top hangs on", anchor=False)
+    st.subheader(f"What would change the top {TOP}", anchor=False)
     st.markdown("\n".join(f"- {plain(line)}" for line in lines))
     if found.criteria_tried and len(leaderboard.criteria) > MAX_CRITERIA:
         st.caption(f"Only your first {MAX_CRITERIA} criteria are left out in turn.")

@@ -120,11 +120,11 @@ class TestRank:
         code, out, _ = run_main(main, *command, "--messages-per-day", "20")
 
         assert code == 0
-        assert "a month" in out.splitlines()[0]
+        assert "a month" in out.split("\n\n")[1].splitlines()[0]
         # 600 messages of 500 tokens and as many of answers at $5 and $15 for a million.
         assert "$6.00" in out
         assert "47 LLMs against" in out
-        assert re.search(r"Your first|The cheapest LLM|None is as good", out)
+        assert re.search("itself the cheapest|is the cheapest of those|No other LLM is as good", out)
         assert "Prices as of 20" in out
 
     @pytest.mark.parametrize(
@@ -150,11 +150,11 @@ class TestRank:
         assert list(rows[0]) == HEADER + list(service.benchmark("dailybench").category_names)
         assert len(rows) == 7
 
-    def test_the_default_benchmark_is_that_of_real_llms(self, run_main: Run) -> None:
+    def test_the_default_benchmark_is_that_of_current_llms(self, run_main: Run) -> None:
         rows = rows_of(run_main(main, "rank", "--format", "csv")[1])
 
-        assert len(rows) == 47
-        assert {row["llm"]: row["n_queries"] for row in rows}["llama-2-70b-chat-hf"] == "804"
+        assert len(rows) == 64
+        assert {row["llm"]: row["n_queries"] for row in rows}["chatgpt-4o-latest"] == "821"
 
     def test_a_control_is_named_and_its_numbers_stand_beside_the_plain_ones(self, run_main: Run) -> None:
         arguments = ("rank", "--benchmark", "dailybench", "--criterion", "concise", "--format", "json")
@@ -195,9 +195,12 @@ class TestRank:
         code, out, err = run_main(
             main, "rank", "--benchmark", "dailybench", "--criterion", "concise and direct"
         )
-        heading, first, *_ = out.splitlines()
+        answer, why, _, heading, first, *_ = out.splitlines()
 
         assert (code, err) == (0, "")
+        assert answer == "Best for you: brevia (extremely concise)."
+        assert why.startswith("It wins ")
+        assert "It is 7th of 7 by default" in why
         assert heading.split()[:3] == ["rank", "±", "LLM"]
         assert "brevia (extremely concise)" in first
         assert "%" in first
@@ -246,7 +249,7 @@ class TestRank:
             (["--avoid", "x" * 301], "has 301 characters"),
             (["--avoid", ""], "A criterion is empty"),
             (["--crm", "oracle"], "There is no CRM named 'oracle': choose one of embedded"),
-            (["--crm", "longer"], "python -m precompute import alpaca-eval"),
+            (["--benchmark", "alpaca-eval", "--crm", "longer"], "python -m precompute import alpaca-eval"),
             (["--format", "xml"], "'xml'"),
             (["--output", "ranking.txt"], "A table is only printed: choose another --format for a file."),
             (["--format", "csv", "--output", "absent/x.csv"], "Cannot write absent/x.csv (No such file"),
@@ -283,12 +286,12 @@ class TestRank:
         assert json.loads(out)[0]["n_effective"] == round(shown.n_effective, 1) < 200
 
     def test_who_is_under_the_floor_follows_apart(self, run_main: Run) -> None:
-        options = ("rank", "--criterion", "Short answers", "--floor", "0.5")
+        options = ("rank", "--benchmark", "alpaca-eval", "--criterion", "Short answers", "--floor", "0.5")
         code, out, _ = run_main(main, *options)
         above, below = out.split("\n\nUnder the floor: suited, but generally not preferred:\n")
 
         assert code == 0
-        assert len(above.splitlines()) == 1 + 24
+        assert len(above.split("\n\n")[1].splitlines()) == 1 + 24
         assert below.splitlines()[0].split() == ["would", "be", "LLM", "win", "rate"]
         assert len(below.split("\n\n")[0].splitlines()) == 1 + 23
         assert "47 LLMs against" in below

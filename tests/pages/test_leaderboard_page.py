@@ -1,6 +1,7 @@
 """The leaderboard page's logic, run without a browser."""
 
 import re
+from html import unescape
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -20,6 +21,12 @@ def table(page: AppTest) -> str:
 def names(page: AppTest) -> list[str]:
     """LLMs in the order of the table's rows."""
     return [part.split('"', 1)[0] for part in table(page).split('data-llm="')[1:]]
+
+
+def card(page: AppTest) -> str:
+    """The answer over the table, as it is read."""
+    body = next((element.body for element in page.get("html") if "usl-answer" in element.body), "")
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", body)))
 
 
 def parameter(page: AppTest, name: str) -> list[str]:
@@ -271,7 +278,8 @@ def test_what_cannot_be_judged_is_left_out_until_it_is_switched_on(page: AppTest
     assert not page.exception
     assert names(page) == crowd
     assert "“Written in Finnish” is left out of this ranking." in texts(page)
-    assert "Your criterion is left out, so this is the ranking without criteria" in texts(page)
+    assert card(page).split()[:2] == ["By", "default"]
+    assert "Your criterion is left out, so this is the ranking without criteria" in card(page)
     page.text_area(key="criteria_text").set_value("Written in Finnish\nPlayful humor").run()
     assert names(page)[0] == "jester"
     alone = table(page).split("<thead>")[1]
@@ -355,7 +363,8 @@ def test_essential_criteria_become_a_must_by_a_switch(page: AppTest) -> None:
 
 def test_a_narrow_selection_warns(page: AppTest) -> None:
     open_view(page, benchmark="dailybench", topic="Poetry")
-    assert "too narrow to rank" in page.warning[0].value
+    assert "too narrow to rank" in card(page)
+    assert not card(page).strip().startswith("Best by default")
 
 
 def test_a_filter_hides_rows_and_says_how_many_for_what_is_not_known(page: AppTest) -> None:
@@ -371,7 +380,7 @@ def test_a_filter_hides_rows_and_says_how_many_for_what_is_not_known(page: AppTe
     assert 0 < len(left) < 10
     assert left == [llm for llm in everyone if llm in left]
     assert re.search(rf"{len(left)} of 47 LLMs are listed, \d+ hidden, \d+ of them as", table(page))
-    assert "Among the LLMs listed: " in texts(page)
+    assert "Among the LLMs listed: " in card(page)
     page.button(key="show_all").click().run()
     assert names(page) == everyone
     assert "max-price" not in page.query_params
@@ -444,3 +453,48 @@ def test_llms_that_answered_few_queries_are_taken_in_by_a_switch(page: AppTest) 
     page.toggle(key="keep_partial").set_value(True).run()
     assert not page.exception
     assert parameter(page, "keep-partial") == ["1"]
+
+
+def links(page: AppTest) -> list[str]:
+    """Where the links between pages lead."""
+    return [f"{link.proto.page}?{link.proto.query_string}" for link in page.get("page_link")]
+
+
+def test_without_criteria_the_answer_is_the_default_and_three_ways_lead_on(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench")
+    assert "By default" in card(page)
+    assert "This is what people prefer on average" in card(page)
+    mark = 'id="say-what-you-like"'
+    bodies = [element.body for element in page.get("html")]
+    assert any(mark in body for body in bodies)
+    assert any('href="#say-what-you-like"' in body for body in bodies)
+    assert [link.split("?")[0] for link in links(page)] == ["find", "find"]
+    assert "way=history" in links(page)[1]
+    page.text_area(key="criteria_text").set_value("Playful humor").run()
+    assert not links(page)
+
+
+def test_criteria_are_answered_over_the_table(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench", criterion=["Concise and direct", "no lists"])
+    assert not page.exception
+    said = card(page)
+    assert "Best for you brevia (extremely concise)" in said
+    assert re.search(r"Why .*list items.* Judged by “Concise and direct” alone, it wins", said, re.IGNORECASE)
+    assert "brevia (extremely concise) stays first whichever criterion or topic is left out." in said
+    assert "It is 7th of 7 by default" in said
+    assert "“Concise and direct” known style “no lists” counted" in said
+    assert "…" not in said
+    copied = next(code.value for code in page.code if code.value.startswith("What I like"))
+    assert "Best for you: brevia (extremely concise)." in copied
+    assert copied.endswith("?benchmark=dailybench&criterion=Concise+and+direct&criterion=no+lists")
+
+
+def test_with_a_filter_the_answer_is_of_those_listed(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench", criterion="Concise and direct", search="ste", sort="name")
+    assert names(page) == ["jester", "stepwise"]
+    said = card(page)
+    assert "brevia" not in said
+    assert re.search("Best for you of the 2 listed (jester|stepwise)", said)
+    assert re.search(r"Your filters hide \d LLMs? that ranks? higher\.", said)
+    page.text_input(key="llm_search").set_value("nobody").run()
+    assert "No LLM passes your filters" in card(page)

@@ -52,6 +52,10 @@ def read(page: AppTest) -> str:
     return " ".join(str(element.value).replace("\\", "") for kind in kinds for element in page.get(kind))
 
 
+def answer(page: AppTest) -> str:
+    return next((element.body for element in page.get("html") if "usl-answer" in element.body), "")
+
+
 def bar(page: AppTest) -> str:
     return " ".join(element.proto.text.replace("\\", "") for element in page.get("progress"))
 
@@ -73,12 +77,15 @@ def test_until_something_is_judged_the_last_ranking_stays(page: AppTest, judge: 
         "Below is your last ranking: DailyBench, open edition, for “Playful humor”, judged by embedded."
     ) in read(page)
     assert names(page) == embedded
+    assert not answer(page)  # it would be to what was asked before
     judge.let(2)
     judged(judge, 21)
     page.run()
 
     assert f"21 of {PUZZLES} pairs" in bar(page)
     assert "Below is your last ranking" not in read(page)
+    assert "So far" in answer(page)
+    assert "Only 3 of 30 questions are judged so far." in answer(page)
     assert "So far 3 of 30 queries are judged" in table(page)
     assert "3 of 30 queries" in read(page)
     assert names(page)[0] != "jester"

@@ -45,8 +45,8 @@ def test_the_cheapest_that_cannot_be_told_apart_is_named_with_place_and_cost() -
     assert choice.cheapest_like_first is not None
     assert choice.cheapest_like_first.llm == "c"
     assert choice.sentence == (
-        "The cheapest LLM that cannot be told apart from your first, A, is C in place 3: "
-        "$0.60 a month instead of $6.00."
+        "C (place 3) is the cheapest of those that cannot be told apart from the first, which costs $6.00: "
+        "$0.60 a month."
     )
     assert choice.prices_date == "2026-02-02"
     assert [offer.on_frontier for offer in choice.offers] == [True, True, True, True]
@@ -54,10 +54,10 @@ def test_the_cheapest_that_cannot_be_told_apart_is_named_with_place_and_cost() -
 
 def test_the_first_may_be_the_cheapest_itself_or_the_only_one() -> None:
     assert chosen(priced(1, 5, 2, 0.1), n_alike=3).sentence == (
-        "Your first, A, is itself the cheapest that cannot be told apart from it: $0.60 a month."
+        "A is itself the cheapest of those that cannot be told apart from it: $0.60 a month."
     )
     assert chosen(priced(1, 5, 2, 0.1), n_alike=1).sentence == (
-        "None is as good as your first, A: all can be told apart from it."
+        "No other LLM is as good as A: all can be told apart from it."
     )
 
 
@@ -65,8 +65,8 @@ def test_unknown_prices_are_said_and_never_guessed() -> None:
     choice = chosen(priced(None, 5, None, 0.1), n_alike=3)
 
     assert choice.sentence == (
-        "The cheapest LLM that cannot be told apart from your first, A, is B in place 2: "
-        "$3.00 a month (your first's is unknown). The price of 1 that cannot be told apart either is unknown."
+        "B (place 2) is the cheapest of those that cannot be told apart from the first, whose own price is "
+        "unknown: $3.00 a month. 1 more of unknown price cannot be told apart either."
     )
     assert choice.unpriced == ("a", "c")
     assert [offer.cost is None for offer in choice.offers] == [True, False, True, False]
@@ -88,7 +88,7 @@ def test_of_equally_cheap_ones_the_better_is_named() -> None:
 def test_without_a_use_the_costs_are_for_a_million_tokens() -> None:
     choice = choose("ab", np.array([0.9, 0.8]), np.zeros(2, np.bool_), priced(10, 0.001))
     assert choice.sentence is not None
-    assert choice.sentence.endswith("less than $0.01 for a million tokens instead of $15.00.")
+    assert choice.sentence.endswith("which costs $15.00: less than $0.01 for a million tokens.")
 
 
 def test_who_costs_more_and_is_surely_worse_is_beaten() -> None:
@@ -108,4 +108,4 @@ def test_llms_are_called_what_the_benchmark_calls_them_and_keep_their_places() -
         "ab", np.array([0.9, 0.8]), np.zeros(2, np.bool_), priced(10, 1), titles=titles, places=places
     )
     assert choice.sentence is not None
-    assert "your first, First, is Second in place 17" in choice.sentence
+    assert choice.sentence.startswith("Second (place 17) is the cheapest")

@@ -1,0 +1,493 @@
+"""A ranking as an answer: which LLM suits the person, why, and whether to believe it, in a few sentences.
+
+An answer is made from what is known of a ranking and names only LLMs that are listed. It claims no more than
+the numbers bear: LLMs that cannot be told apart are said to be tied, and where the judge is not reliable for
+the criteria, or has not finished, the first words say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+
+import numpy as np
+
+from crm import registry
+from crm.criteria import Criterion
+from leaderboard.amounts import MeanAmount
+from leaderboard.listed import Listed
+from leaderboard.llm_facts.choosing import Choice
+from leaderboard.reading import Badge, CriterionReading, reading_of
+from leaderboard.request import check_criteria
+from leaderboard.result import Leaderboard
+from leaderboard.robustness import WithoutOne
+from leaderboard.sentences import (
+    MIN_QUERIES,
+    floor_in_words,
+    left_out_in_brief,
+    listed,
+    missed_in_words,
+    preferred_on_average,
+)
+from leaderboard.view import Against
+
+_NAMED = 3
+"""So many LLMs are named beside the first; more are counted."""
+_MOST_ALONE = 5
+"""So many criteria are looked at one by one, the weightiest; each costs a score matrix."""
+_RELIABLE = (Badge.COUNTED, Badge.STYLE)
+_TURNS_NAMED = 2
+_LEFT_OUT = {True: "criterion", False: "topic"}
+_NTH = {1: "st", 2: "nd", 3: "rd"}
+_TEENS = range(11, 14)
+_FIELD = 3
+"""With so many LLMs there is one in the middle."""
+
+
+@dataclass(frozen=True)
+class ReadCriterion:
+    """A criterion and how the judge reads it; None where the judge does not say."""
+
+    criterion: Criterion
+    reading: CriterionReading | None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What an answer rests on besides the leaderboard.
+
+    Attributes:
+        choice: The listed LLMs that can come first, what they cost, and who cannot be told apart from the
+            first; None while that is unknown.
+        readings: The criteria of the view, those that are left out among them.
+        won: Share of comparisons that each LLM wins under single criteria alone, by its name.
+        without_one: The top of the listed LLMs without each criterion and each category in turn.
+    """
+
+    choice: Choice | None = None
+    readings: tuple[ReadCriterion, ...] = ()
+    won: Mapping[Criterion, Mapping[str, float]] = field(default_factory=dict)
+    without_one: tuple[WithoutOne, ...] = ()
+
+
+def read_criteria(leaderboard: Leaderboard) -> tuple[ReadCriterion, ...]:
+    """Return how the view's judge reads each of its criteria; raises as ``registry.get_crm``."""
+    crm = registry.get_crm(leaderboard.view.crm)
+    checked = check_criteria(crm, leaderboard.view)
+    return tuple(ReadCriterion(item, reading_of(crm, checked, item)) for item in leaderboard.view.criteria)
+
+
+def looked_at_alone(leaderboard: Leaderboard, readings: Sequence[ReadCriterion]) -> list[Criterion]:
+    """Return the criteria of which the answer says who wins under them alone, for ``won_alone``.
+
+    These are the weightiest that no amounts stand for; none where there is only one, as its ranking says it.
+    """
+    counted = {item.criterion for item in readings if item.reading and item.reading.badge is Badge.COUNTED}
+    if len(leaderboard.criteria) == 1:
+        return []
+    asked = [item for item in leaderboard.criteria if not leaderboard.amounts or item not in counted]
+    return sorted(asked, key=lambda criterion: -criterion.weight.value_in_sum)[:_MOST_ALONE]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person is told first; every part is empty where there is nothing to say.
+
+    Attributes:
+        lead: Before the title: “Best for you”, “Perhaps best for you”, “By default”; empty without a first.
+        title: Who it is, or how many cannot be told apart.
+        tail: Who is tied with it, or who is first by a hair.
+        llm: The first LLM's name in the benchmark; None where nobody is first.
+        decided: Whether the title is that LLM, as few others are as good.
+        sure: Whether nobody is tied with it, and nothing speaks against relying on it.
+        against: What speaks against relying on it, one sentence each.
+        limits: What else one should know, one sentence each.
+        why: What decided.
+        reliability: How each criterion is judged.
+        turns: What would change who comes first.
+        cheapest: The cheapest that cannot be told apart from the first.
+        by_default: Where the first stands without the criteria.
+        wishes: The criteria that the ranking is made by.
+    """
+
+    lead: str
+    title: str
+    tail: str = ""
+    llm: str | None = None
+    decided: bool = False
+    sure: bool = False
+    against: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    why: str = ""
+    reliability: tuple[ReadCriterion, ...] = ()
+    turns: str = ""
+    cheapest: str = ""
+    by_default: str = ""
+    wishes: str = ""
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence: “Best for you: X, practically tied with Y and Z.”"""
+        return _sentence(f"{f'{self.lead}: ' if self.lead else ''}{self.title}{self.tail}")
+
+    @property
+    def in_brief(self) -> tuple[str, ...]:
+        """The answer in one or two lines: who, then why and what speaks against it, but for its limits."""
+        about = " ".join(filter(None, (self.why, self.by_default, *self.against)))
+        return (self.headline, about) if about else (self.headline,)
+
+    def to_text(self, source: str, link: str) -> str:
+        """Return the answer as a few lines to be sent to somebody, who is told what was asked for.
+
+        Args:
+            source: What it rests on, in words.
+            link: Where the view can be seen.
+        """
+        asked = f"What I like in an answer: {self.wishes}." if self.wishes else ""
+        limits = " ".join(self.limits)
+        return "\n".join(filter(None, (asked, *self.in_brief, limits, _sentence(source), link)))
+
+
+def make_answer(leaderboard: Leaderboard, shown: Listed, evidence: Evidence) -> Answer:
+    """Return the answer that a ranking gives, of the LLMs that are listed.
+
+    Args:
+        leaderboard: The whole one.
+        shown: What the view's filters leave of it.
+    """
+    return _Maker(leaderboard, shown, evidence).answer()
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Puts an answer together."""
+
+    leaderboard: Leaderboard
+    shown: Listed
+    evidence: Evidence
+
+    def answer(self) -> Answer:
+        rivals = self.rivals
+        if not rivals:
+            return self._nobody()
+        first, ranks = rivals[0], self.leaderboard.ranking.ranks
+        level = [llm for llm in rivals if ranks[llm] == ranks[first]]
+        like_first = self._like_first(rivals)
+        alike = [llm for llm in rivals if llm in level or llm in like_first]
+        found = Answer(
+            lead=self._lead(len(rivals)),
+            title=self.title(first),
+            tail=self._ties(level, alike, len(rivals)),
+            llm=first,
+            decided=True,
+            sure=len(alike) == 1 < len(rivals) and not self._against(),
+            against=self._against(),
+            limits=self._limits(first),
+            reliability=self.evidence.readings,
+            wishes="; ".join(map(str, self.leaderboard.criteria)),
+        )
+        if len(alike) > _NAMED + 1:
+            found = self._too_close(found, level, len(alike), len(rivals))
+        if len(level) > _NAMED + 1:
+            return replace(found, llm=None)
+        return replace(
+            found,
+            why=_sentence(self._why(rivals)),
+            turns=self._turns(first),
+            cheapest=self._cheapest(),
+            by_default=self._by_default(first),
+        )
+
+    @property
+    def partial(self) -> bool:
+        """Whether more is still to be judged."""
+        return self.leaderboard.n_judged < self.leaderboard.n_queries
+
+    @property
+    def rivals(self) -> list[str]:
+        """The LLMs that are ranked and listed, best first."""
+        names = set(self.shown.leaderboard.ranking.llms)
+        return [llm for llm in self.leaderboard.ranking.ranks if llm in names]
+
+    def title(self, llm: str) -> str:
+        return self.leaderboard.titles[llm]
+
+    def titles(self, llms: Sequence[str]) -> str:
+        """Return the names the LLMs are shown by, the first few if they are many."""
+        if len(llms) <= _NAMED:
+            return listed([self.title(llm) for llm in llms])
+        named = [self.title(llm) for llm in llms[: _NAMED - 1]]
+        return f"{', '.join(named)} and {len(llms) - len(named)} others"
+
+    def _nobody(self) -> Answer:
+        """Return that there is no first, and why."""
+        left = self.shown.leaderboard
+        if not left.llms and self.shown.hidden:
+            title = "No LLM passes your filters"
+        elif left.ranking.under_floor and not left.ranking.ranks:
+            title = "Your filters leave only LLMs under the floor, which are generally not preferred"
+        else:
+            title = "No LLM could be ranked here"
+        return Answer("", title, against=self._against())
+
+    def _lead(self, n: int) -> str:
+        opening = "So far best" if self.partial else "Perhaps best" if self._against() else "Best"
+        whom = "for you" if self.leaderboard.criteria else "by default"
+        return f"{opening} {whom}{f' of the {n} listed' if self.shown.hidden and n > 1 else ''}"
+
+    def _ties(self, level: Sequence[str], alike: Sequence[str], n: int) -> str:
+        """Return who else it may be, after the first one's name."""
+        if n == 1:
+            return f", the only one {'listed' if self.shown.hidden else 'ranked'}"
+        others = [llm for llm in alike if llm not in level]
+        tied = "closely followed by" if self.partial else "practically tied with"
+        ties = [f"level with {self.titles(level[1:])}"] if level[1:] else []
+        ties += [f"{tied} {self.titles(others)}"] if others else []
+        return f", {' and '.join(ties)}" if ties else ""
+
+    def _too_close(self, found: Answer, level: Sequence[str], n_alike: int, n: int) -> Answer:
+        """Return the answer that so many LLMs are as good as the first one, which is named last."""
+        whom = "For you" if self.leaderboard.criteria else "By default"
+        everyone = f"{n} LLMs{' listed' if self.shown.hidden else ''}"
+        how_many = f"{n_alike} of the {everyone}" if self.shown.hidden else f"{n_alike} LLMs"
+        if len(level) > _NAMED + 1:
+            title = f"{len(level)} LLMs share the first place"
+        elif self.partial:
+            title = f"{how_many} could still come first"
+        elif n_alike == n:
+            title = f"None of the {everyone} can be told apart from the first"
+        else:
+            title = f"{how_many} cannot be told apart at the top"
+        tail = f"; by a hair first: {found.title}" if len(level) == 1 else ""
+        lead = f"So far {whom.lower()}" if self.partial else whom
+        return replace(found, lead=lead, title=title, tail=tail, decided=False)
+
+    def _like_first(self, rivals: Sequence[str]) -> set[str]:
+        """Return who cannot be told apart from the first; while a judge works, who may still be first."""
+        choice = self.evidence.choice
+        if choice is not None and choice.offers[0].llm == rivals[0]:
+            return {offer.llm for offer in choice.offers if offer.like_first}
+        if not self.partial:
+            return set()
+        ranking = self.leaderboard.ranking
+        best = int(ranking.rank[ranking.llms.index(rivals[0])])
+        return {llm for llm in rivals if ranking.rank_low[ranking.llms.index(llm)] <= best}
+
+    def _against(self) -> tuple[str, ...]:
+        """Return what speaks against relying on the answer, one sentence each."""
+        board = self.leaderboard
+        found = [board.narrow, board.nothing_left, self._unreliable()]
+        found += [warning.reason for warning in board.warnings if warning.criterion is None]
+        if self.partial:
+            found.append(f"Only {board.n_judged} of {board.n_queries} questions are judged so far.")
+        elif board.n_judged < MIN_QUERIES and not board.narrow:
+            found.append(f"This rests on only {_number(board.n_judged, 'question')}.")
+        if board.distant:
+            found.append(f"No question here fits {listed([f'“{each}”' for each in board.distant], 'or')}.")
+        return tuple(filter(None, found))
+
+    def _unreliable(self) -> str:
+        """Return that the judge is not reliable for any of the criteria; empty if it is for one."""
+        ranked = set(self.leaderboard.criteria)
+        used = [
+            item.reading and item.reading.badge for item in self.evidence.readings if item.criterion in ranked
+        ]
+        if not used or any(badge in _RELIABLE for badge in used):
+            return ""
+        what = "criterion" if len(used) == 1 else "criteria"
+        if all(badge is None for badge in used):
+            judge = self.leaderboard.view.crm
+            return f"How often the judge “{judge}” is right about your {what} has not been measured."
+        if all(badge is Badge.WORDING for badge in used):
+            return f"The judge goes by the wording of your {what} alone, which it often gets wrong."
+        return f"The judge is not reliable for your {what}."
+
+    def _limits(self, first: str) -> tuple[str, ...]:
+        """Return what else a person should know who relies on the answer, one sentence each."""
+        board, found = self.leaderboard, []
+        ranks = board.ranking.ranks
+        if not board.view.criteria:
+            found.append(preferred_on_average(board.n_by_votes, len(board.ranking.llms)))
+            found.append("Say what you like for an answer of your own.")
+        if better := sum(rank < ranks[first] for rank in ranks.values()):
+            hidden = f"{_number(better, 'LLM')} that {'ranks' if better == 1 else 'rank'} higher"
+            found.append(f"Your filters hide {hidden}.")
+        if missed := missed_in_words(board.misses.get(first, ())):
+            found.append(f"None of them meets everything essential: {self.title(first)} {missed}.")
+        if board.floor_waits:
+            found.append("LLMs that are generally not preferred have not been set apart yet.")
+        if left_out := left_out_in_brief(board.left_out if board.criteria else ()):
+            found.append(f"{left_out}.")
+        return tuple(found)
+
+    def _why(self, rivals: Sequence[str]) -> str:
+        first, parts = rivals[0], []
+        for amount in self.leaderboard.amounts:
+            parts.append(_amount_in_words(amount, first, rivals, self._of_whom(len(rivals))))
+        if self.evidence.won and len(self.leaderboard.criteria) > 1:
+            parts.append(self._alone(self.evidence.won, rivals))
+        return "; ".join(filter(None, parts)) or self._all_together(rivals)
+
+    def _of_whom(self, n: int) -> str:
+        """Return who an LLM is compared with, after “the fewest”."""
+        if self.shown.hidden:
+            return f"of the {n} listed"
+        floor = self.leaderboard.view.floor
+        if floor and self.leaderboard.ranking.under_floor:
+            return f"in {floor_in_words(floor)}"
+        return f"of all {n}"
+
+    def _all_together(self, rivals: Sequence[str]) -> str:
+        """Return the share of comparisons that the first wins, which is its score."""
+        ranking = self.leaderboard.ranking
+        won = {llm: float(ranking.win_rate[ranking.llms.index(llm)]) for llm in rivals}
+        return f"It {self._wins(won[rivals[0]])}{_typical(won)}"
+
+    def _alone(self, won: Mapping[Criterion, Mapping[str, float]], rivals: Sequence[str]) -> str:
+        """Return under which criterion the first stands out from the field, and under which from the next."""
+        first = rivals[0]
+        known = {
+            criterion: {llm: shares[llm] for llm in rivals if not np.isnan(shares.get(llm, np.nan))}
+            for criterion, shares in won.items()
+        }
+        known = {criterion: shares for criterion, shares in known.items() if first in shares}
+        if not known:
+            return ""
+
+        def lead(criterion: Criterion) -> float:
+            shares = known[criterion]
+            return criterion.weight.value_in_sum * (shares[first] - median(shares.values()))
+
+        strongest = max(known, key=lead)
+        if lead(strongest) <= 0 and len(known) > 1:
+            return "it stands out by none of your criteria alone, but does well by all of them together"
+        found = f"judged by “{strongest}” alone, it {self._wins(known[strongest][first])}"
+        return f"{found}{_typical(known[strongest])}{self._ahead_of_next(rivals, known, strongest)}"
+
+    def _ahead_of_next(
+        self, rivals: Sequence[str], known: Mapping[Criterion, Mapping[str, float]], said: Criterion
+    ) -> str:
+        """Return under which criterion the first is furthest ahead of the next; empty if under none."""
+        if len(rivals) == 1:
+            return ""
+        first, other = rivals[:2]
+        gaps = {
+            criterion: criterion.weight.value_in_sum * (shares[first] - shares[other])
+            for criterion, shares in known.items()
+            if other in shares
+        }
+        furthest = max(gaps, key=gaps.__getitem__, default=said)
+        if gaps.get(furthest, 0.0) <= 0:
+            return ""
+        own, others = (f"{100 * known[furthest][llm]:.0f} %" for llm in (first, other))
+        if furthest == said:
+            return f" and the next, {self.title(other)}, has {others}"
+        return f"; it is ahead of the next, {self.title(other)}, by “{furthest}” ({own} to {others})"
+
+    def _wins(self, share: float) -> str:
+        board = self.leaderboard
+        percentage = f"{100 * share:.0f} %"
+        if board.against is Against.ALL:
+            return f"wins {percentage} of comparisons with the others"
+        return f"wins {percentage} of comparisons with {board.opponent}"
+
+    def _turns(self, first: str) -> str:
+        """Return what would change who comes first, of what was left out in turn."""
+        criteria = len(self.leaderboard.criteria)
+        tried = [
+            item
+            for item in self.evidence.without_one
+            if item.after and item.before[:1] == (first,) and not (item.is_criterion and criteria == 1)
+        ]
+        if not tried:
+            return ""
+        kinds = {item.is_criterion for item in tried}
+        what = " or ".join(name for is_criterion, name in _LEFT_OUT.items() if is_criterion in kinds)
+        turning: dict[str, list[str]] = {}
+        for item in tried:
+            if item.after[0] != first:
+                name = f"“{item.left_out}”" if item.is_criterion else f"questions on {item.left_out}"
+                turning.setdefault(item.after[0], []).append(name)
+        if not turning:
+            return f"{self.title(first)} stays first whichever {what} is left out."
+        parts = [
+            f"without {_some(names)}, {self.title(llm)} would come first"
+            for llm, names in list(turning.items())[:_TURNS_NAMED]
+        ]
+        return _sentence("; ".join(parts))
+
+    def _cheapest(self) -> str:
+        """Return the sentence on the cheapest LLM that cannot be told apart from the first."""
+        choice = self.evidence.choice
+        if choice is None or not choice.sentence or sum(offer.like_first for offer in choice.offers) == 1:
+            return ""
+        among = "Among the LLMs listed: " if self.shown.hidden else ""
+        return f"{among}{choice.sentence} Prices as of {choice.prices_date}."
+
+    def _by_default(self, first: str) -> str:
+        """Return where the first stands without criteria, and what becomes of the first there."""
+        board = self.leaderboard
+        if not board.criteria or board.default is None or first not in board.default.ranks:
+            return ""
+        before = board.default.ranks
+        if before[first] == 1:
+            return "It is first by default as well."
+        favourite = next(iter(before))
+        place = f"It is {_nth(before[first])} of {len(before)} by default"
+        if favourite not in self.rivals:
+            return f"{place}."
+        here = _nth(board.ranking.ranks[favourite])
+        return f"{place}; the first there, {self.title(favourite)}, is {here} for you."
+
+
+def _amount_in_words(amount: MeanAmount, llm: str, rivals: Sequence[str], of_whom: str) -> str:
+    """Return “42 words an answer, the fewest of all 47, where 180 is typical”; empty where it is unknown."""
+    known = [name for name in rivals if not np.isnan(amount.by_llm[name])]
+    if llm not in known:
+        return ""
+    written = {name: amount.written(amount.by_llm[name]) for name in known}
+    values = {name: float(text) for name, text in written.items()}
+    others = [value for name, value in values.items() if name != llm]
+    own, thing = values[llm], amount.unit.removesuffix(" an answer")
+    each = thing != amount.unit
+    text = f"{written[llm]} {amount.unit}"
+    if own == 0 and each:
+        text = f"{'no' if amount.by_llm[llm] == 0 else 'hardly any'} {thing}"
+    if not others or len(set(values.values())) == 1:
+        return text
+    least, most = ("the fewest", "the most") if each else ("the lowest", "the highest")
+    place = ""
+    if own < min(others) and own > 0:
+        place = f", {least} {of_whom}"
+    elif own > max(others):
+        place = f", {most} {of_whom}"
+    return f"{text}{place}, where {amount.written(median(values.values()))} is typical"
+
+
+def _typical(shares: Mapping[str, float]) -> str:
+    """Return the share of the LLM in the middle of a field; empty where there is no field."""
+    return f", where {100 * median(shares.values()):.0f} % is typical" if len(shares) >= _FIELD else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return ``a, b or 3 others``."""
+    if len(names) <= _NAMED:
+        return listed(names, "or")
+    return f"{', '.join(names[: _NAMED - 1])} or one of {len(names) - _NAMED + 1} others"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _nth(place: int) -> str:
+    """Return ``1st``, ``2nd``, ``11th``."""
+    return f"{place}{'th' if place % 100 in _TEENS else _NTH.get(place % 10, 'th')}"
+
+
+def _sentence(text: str) -> str:
+    """Return a text as a sentence, with a capital and a full stop; the empty one stays empty."""
+    if not text:
+        return ""
+    return f"{text[0].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
