@@ -3,7 +3,7 @@
     python -m benchmarks.held_to_votes [--benchmark SLUG] [--output FILE.md]
 
 ∅ is held to LMArena's ratings LLM by LLM, so on all queries it agrees with them as far as duels that are won
-or lost can. What it is worth for an LLM that nobody rated yet is seen by taking each rating for unknown in turn.
+or lost can. What it is worth for an LLM that nobody rated is seen by taking each rating for unknown in turn.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def measure(
         title=f"The default ranking ∅ of {loaded.record.info.title} and people's votes",
         columns=("default ranking", "topics", "votes on", "LLMs", "Spearman", "Kendall", "NDCG"),
         rows=tuple(_row(loaded, *case) for case in cases),
-        note="Against LMArena's ratings of the LLMs that are rated, by all votes or those on creative writing.",
+        note="Against LMArena's ratings by all votes, or by those on creative writing.",
     ).finish(output)
 
 
