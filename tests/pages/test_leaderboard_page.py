@@ -44,13 +44,14 @@ def texts(page: AppTest) -> str:
     )
 
 
-def test_opens_on_real_llms_with_the_crowds_ranking(page: AppTest) -> None:
+def test_opens_on_current_llms_with_the_default_ranking(page: AppTest) -> None:
     page.run()
     assert not page.exception
-    assert page.selectbox(key="benchmark").value == "alpaca-eval"
-    assert len(names(page)) == 47
-    assert "805 queries" in texts(page)
-    assert parameter(page, "benchmark") == ["alpaca-eval"]
+    assert page.selectbox(key="benchmark").value == "modern"
+    assert len(names(page)) == 64
+    assert "843 queries" in texts(page)
+    assert "as they are rated on LMArena (49 of 64" in card(page)
+    assert parameter(page, "benchmark") == ["modern"]
 
 
 def test_typed_criteria_change_the_order_and_go_into_the_link(page: AppTest) -> None:
@@ -178,7 +179,7 @@ def test_a_link_to_nothing_known_says_so(page: AppTest) -> None:
 def test_a_judge_that_needs_texts_says_where_they_are_missing_and_the_last_ranking_stays(
     page: AppTest,
 ) -> None:
-    page.run()
+    open_view(page, benchmark="alpaca-eval")
     page.selectbox(key="judge").set_value("longer").run()
     assert "are not stored here" in texts(page)
     assert "python -m precompute import alpaca-eval" in texts(page)
@@ -211,7 +212,7 @@ def test_length_is_taken_out_by_a_switch_that_goes_into_the_link(page: AppTest) 
 
 
 def test_a_link_with_an_unknown_control_says_so_and_the_rest_is_shown(page: AppTest) -> None:
-    open_view(page, control="width")
+    open_view(page, benchmark="alpaca-eval", control="width")
     assert "There is no control 'width': choose one of none, length, style." in texts(page)
     assert len(names(page)) == 47
 
@@ -310,7 +311,7 @@ def under_floor(page: AppTest) -> int:
 
 
 def test_the_first_criteria_come_with_a_floor_and_the_papers_ranking_is_a_click_away(page: AppTest) -> None:
-    page.run()
+    open_view(page, benchmark="alpaca-eval")
     assert "floor" not in page.query_params
     page.text_area(key="criteria_text").set_value("Short answers").run()
     assert not page.exception
@@ -330,7 +331,7 @@ def test_the_first_criteria_come_with_a_floor_and_the_papers_ranking_is_a_click_
 
 
 def test_a_link_without_a_floor_shows_all_and_one_with_another_keeps_it(page: AppTest) -> None:
-    open_view(page, criterion="Short answers")
+    open_view(page, benchmark="alpaca-eval", criterion="Short answers")
     assert (len(names(page)), page.segmented_control(key="floor").value) == (47, "Criteria alone")
     open_view(page, floor="0.9")
     assert (len(names(page)), page.segmented_control(key="floor").value) == (5, "Good and suited")

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from db import Database
 from leaderboard.service import Service
 from leaderboard.user_data.profiles import Profile, ProfileStore
+from leaderboard.view import DEFAULT_BENCHMARK
 from tests.pages.conftest import APP
 
 SOUPS = b"""query,llm,response
@@ -223,7 +224,7 @@ def test_a_sessions_benchmark_does_not_go_into_a_profile(own_page: AppTest) -> N
     own_page.selectbox(key="benchmark").select(own).run()
     own_page.switch_page("pages/yours.py").run()
     click(own_page, "Save under a private link")
-    assert open_profile(own_page).view.benchmark == "alpaca-eval"
+    assert open_profile(own_page).view.benchmark == DEFAULT_BENCHMARK
 
 
 def test_a_missing_file_is_asked_for(page: AppTest) -> None:
