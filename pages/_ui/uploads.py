@@ -241,7 +241,11 @@ def _keep(uploads: tuple[SessionData, ...]) -> None:
 def _said_below() -> Callable[[str], None]:
     """Return what shows how far an import is, in a line that takes the place of the one before."""
     line = st.empty()
-    return lambda said: line.caption(plain(said))
+
+    def show(said: str) -> None:
+        line.caption(plain(said))
+
+    return show
 
 
 def manage_own_data() -> None:
