@@ -30,6 +30,8 @@ def test_from_the_first_look_to_a_shared_link(
 ) -> None:
     page = context.new_page()
     page.goto(app_url)
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(64)
+    page.goto(f"{app_url}?benchmark=alpaca-eval")
     expect(page.locator(f"{TABLE} tbody tr")).to_have_count(47)
     settle(page)
     crowd = llms(page)
