@@ -18,6 +18,7 @@ from db.records import LLMRecord
 from db.repositories import contents
 from db.repositories.benchmarks import find_benchmark
 from leaderboard.result import Leaderboard
+from leaderboard.scoring_jobs import progress
 from leaderboard.service import Service
 from leaderboard.view import View
 from tests.db import samples
@@ -124,6 +125,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupSc
 def _group(path: Path) -> str:
     """Return the folder among the heavy ones, else the file."""
     return next((name for name in HEAVY if path.is_relative_to(name)), str(path))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_progress_is_logged() -> Iterator[None]:
+    """Keep lines on progress, of which a slow machine writes some, off standard error."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "_LOG_SECONDS", 1e9)
+        yield
 
 
 @pytest.fixture(scope="session")

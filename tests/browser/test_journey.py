@@ -103,7 +103,7 @@ def test_into_an_llm_and_back(context: BrowserContext, app_url: str) -> None:
 def test_criteria_typed_one_right_after_the_other_all_count(context: BrowserContext, app_url: str) -> None:
     page = context.new_page()
     page.goto(app_url)
-    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(47)
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(64)
     box = page.get_by_label("What do you like in an answer?")
     for criterion in ("Plain words", "Vivid imagery", "Weighs both sides"):
         box.fill(criterion)
