@@ -314,7 +314,7 @@ def test_a_benchmark_of_ones_own_is_served_beside_the_bundled(own_service: Servi
 def test_an_llm_imported_later_is_judged_alone(own_service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     judge = SlowCRM()
     register(monkeypatch, judge)
-    view = View(samples.SLUG, crm="slow")
+    view = View(samples.SLUG, crm="slow", keep_partial=True)
     with own_service.database.session() as session:
         samples.store(session)
     own_service.judge(view)

@@ -212,9 +212,9 @@ def test_length_is_taken_out_by_a_switch_that_goes_into_the_link(page: AppTest) 
 
 
 def test_a_link_with_an_unknown_control_says_so_and_the_rest_is_shown(page: AppTest) -> None:
-    open_view(page, benchmark="alpaca-eval", control="width")
+    open_view(page, control="width")
     assert "There is no control 'width': choose one of none, length, style." in texts(page)
-    assert len(names(page)) == 47
+    assert len(names(page)) == 64
 
 
 def test_how_sure_it_is_is_only_worked_out_where_it_is_looked_at(page: AppTest) -> None:
