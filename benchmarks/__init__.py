@@ -3,6 +3,7 @@
 - `live_rescore`, `first_paint`, `topic_map`: how long a person waits
 - `score_popular`, `clustering`, `ray_engine`, `scaling_plan`: how long offline jobs take
 - `default_ranking`, `length_control`: rankings against AlpacaEval's official ones
+- `held_to_votes`: the default ranking of current LLMs against people's votes
 - `sparse_ranking`: rankings of LLMs that answered different queries, against the simulated truth
 - `everyday_wishes`, `gold_rankings`: is what people type understood, and ranked as a careful reader would?
 - `training_size`, `long_responses`, `gaming`: how good the embedded judge is, and how far it can be gamed
