@@ -16,6 +16,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
     monkeypatch.setattr(progress, "monotonic", lambda: now[0])
     monkeypatch.setattr(progress, "_CLOCK", progress._LogClock())
+    monkeypatch.setattr(progress, "_LOG_SECONDS", 5.0)
     return now
 
 

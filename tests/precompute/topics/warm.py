@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 from crm.embedded.encoder import sentence_encoder
+from leaderboard.scoring_jobs import progress
 from precompute import __main__ as command_line
 from precompute.commands import options
 
@@ -18,9 +19,10 @@ WARM = "USL_TEST_WARM"
 
 
 def main(arguments: list[str], environment: dict[str, str], output: str) -> None:
-    """Runs the command line with nothing bundled; what it prints goes to a file."""
+    """Runs the command line with nothing bundled and no lines on progress; what it prints goes to a file."""
     os.environ.update(environment)
     options.BUNDLED = options.BUNDLED / "nowhere"
+    progress._LOG_SECONDS = 1e9
     sys.argv = ["precompute", *arguments]
     with open(output, "w") as file:  # noqa: PTH123
         sys.stdout = sys.stderr = file
