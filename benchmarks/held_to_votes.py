@@ -23,6 +23,7 @@ from crm.errors import CRMError
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.llm_facts.catalogue import OVERALL
 from leaderboard.llm_facts.files import known_catalogue
+from leaderboard.llm_facts.votes import ratings_of
 from leaderboard.request import measuring
 from leaderboard.service import Service
 from leaderboard.statistics.anchoring import anchored
@@ -47,7 +48,10 @@ def measure(
     service = Service.open()
     loaded = service.benchmark(benchmark)
     by_judge = service.margins(loaded, measuring(registry.get_crm()), CriteriaSet())
-    overall, creative = (_ratings(loaded, category) for category in (OVERALL, CREATIVE))
+    overall, creative = (
+        ratings_of(loaded.respondents, known_catalogue(), benchmark, category)
+        for category in (OVERALL, CREATIVE)
+    )
     held = _held(loaded, by_judge, overall)
     everything = np.ones(loaded.n_queries, dtype=np.bool_)
     stories = np.array([query.category.startswith(_STORIES) for query in loaded.record.queries])
@@ -64,13 +68,6 @@ def measure(
         rows=tuple(_row(loaded, *case) for case in cases),
         note="Against LMArena's ratings by all votes, or by those on creative writing.",
     ).finish(output)
-
-
-def _ratings(benchmark: LoadedBenchmark, category: str) -> NDArray[np.float64]:
-    catalogue, slug = known_catalogue(), benchmark.record.info.slug
-    facts = (catalogue.facts(llm, slug).ratings for llm in benchmark.respondents)
-    found = (None if fact is None else fact.value.by_category.get(category) for fact in facts)
-    return np.array([np.nan if rating is None else rating.rating for rating in found])
 
 
 def _held(benchmark: LoadedBenchmark, margins: Margins, rating: NDArray[np.float64]) -> Margins:

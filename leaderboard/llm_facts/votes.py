@@ -122,13 +122,15 @@ def votes_agreement(
     return _with_closest(VotesAgreement(overall, tuple(kinds), date=date), scores, ratings[:, 1:])
 
 
-def ratings_of(llms: Sequence[str], catalogue: Catalogue, benchmark: str = "") -> NDArray[np.float64]:
-    """Return how people rate L LLMs ``[L]``, in Elo points by all votes, under other conditions included;
-    NaN where they do not.
+def ratings_of(
+    llms: Sequence[str], catalogue: Catalogue, benchmark: str = "", category: str = OVERALL
+) -> NDArray[np.float64]:
+    """Return how people rate L LLMs ``[L]``, in Elo points by the votes of a category, under other conditions
+    included; NaN where they do not.
     """
     facts = (catalogue.facts(llm, benchmark).ratings for llm in llms)
-    overall = (None if fact is None else fact.value.overall for fact in facts)
-    return np.array([np.nan if found is None else found.rating for found in overall], dtype=np.float64)
+    found = (None if fact is None else fact.value.by_category.get(category) for fact in facts)
+    return np.array([np.nan if rating is None else rating.rating for rating in found], dtype=np.float64)
 
 
 def n_rated(llms: Iterable[str], catalogue: Catalogue, benchmark: str = "") -> int:
