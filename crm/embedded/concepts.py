@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -76,38 +77,35 @@ class ConceptClassifier:
 
     def _prob(self, criteria: Sequence[str], *, bulk: bool = False) -> Floats:
         """Return how probable more and less of each concept are ``[N, 2 K]``."""
-        prob = self._averaged(criteria, bulk=bulk)
-        self._read_contrasts(criteria, prob, bulk=bulk)
-        self._read_lists(criteria, prob, bulk=bulk)
+        unlimited = [(row, each) for row, each in enumerate(criteria) if read_limit(each) is None]
+        contrasts = {row: sides for row, each in unlimited if (sides := contrasted(each))}
+        lists = {row: parts for row, each in unlimited if (parts := enumerated(each))}
+        # Together: a short text costs the networks as much time as ten.
+        parts = chain.from_iterable([*contrasts.values(), *lists.values()])
+        prob, of_parts = np.split(self._averaged([*criteria, *parts], bulk=bulk), [len(criteria)])
+        rest = iter(of_parts)
+        for row in contrasts:
+            prob[row] = _as_contrast(next(rest), next(rest))
+        for row, listed in lists.items():
+            prob[row] = _as_list(prob[row], np.stack([next(rest) for _ in listed]))
         plain = ~turns(criteria)[:, :N_TURNS_OF_LESS].any(axis=1)
         prob[plain, 2 * self.countable + 2 :: 2] *= _PLAINLY_LESS
         prob /= prob.sum(axis=1, keepdims=True)
         prob[prob < _NEGLIGIBLE] = 0.0
         return np.asarray(prob[:, 1:], dtype=np.float32)
 
-    def _read_contrasts(self, criteria: Sequence[str], prob: Floats, *, bulk: bool) -> None:
-        """Read “prose instead of lists” as prose and as no lists, in probabilities ``[N, 1 + 2 K]``."""
-        contrasts = {row: sides for row, each in _without_limit(criteria) if (sides := contrasted(each))}
-        if not contrasts:
-            return
-        wished, unwished = (self._averaged(side, bulk=bulk) for side in zip(*contrasts.values(), strict=True))
-        unwished[:, 1:] = unwished[:, 1:].reshape(len(unwished), -1, 2)[..., ::-1].reshape(len(unwished), -1)
-        prob[[*contrasts]] = (wished + unwished) / 2
-
-    def _read_lists(self, criteria: Sequence[str], prob: Floats, *, bulk: bool) -> None:
-        """Read “warm and funny” as both, where each is plain and one is what the whole was read as."""
-        lists = {row: parts for row, each in _without_limit(criteria) if (parts := enumerated(each))}
-        of_parts = iter(self._averaged([*chain.from_iterable(lists.values())], bulk=bulk))
-        for row, parts in lists.items():
-            of_each = np.stack([next(of_parts) for _ in parts])
-            meant = set(of_each.argmax(axis=1).tolist())
-            is_plain = of_each.max(axis=1).min() > _A_WISH
-            if is_plain and len(meant) > 1 and int(prob[row].argmax()) in meant:
-                prob[row] = of_each.mean(axis=0)
-
     def _averaged(self, criteria: Sequence[str], *, bulk: bool) -> Floats:
         """Return the networks' mean probabilities of their classes, sharpened ``[N, 1 + 2 K]``."""
-        mean = np.mean([network.prob(criteria, bulk=bulk) for network in self.networks], axis=0)
+
+        def read(network: WishNetwork) -> Floats:
+            return network.prob(criteria, bulk=bulk)
+
+        if bulk:
+            each = [*map(read, self.networks)]
+        else:  # Few texts keep one core busy, so each network has its own.
+            with ThreadPoolExecutor(len(self.networks)) as pool:
+                each = [*pool.map(read, self.networks)]
+        mean = np.mean(each, axis=0)
         prob: Floats = mean**_AGREED / (mean**_AGREED).sum(axis=1, keepdims=True)
         return prob
 
@@ -230,9 +228,28 @@ def _exact_columns() -> tuple[int, ...]:
     return tuple(column for column, countable in enumerate(countables()) if not countable.is_soft)
 
 
-def _without_limit(criteria: Sequence[str]) -> list[tuple[int, str]]:
-    """Return the criteria that name no amount, with their places: “or less” after one is no other wish."""
-    return [(row, each) for row, each in enumerate(criteria) if read_limit(each) is None]
+def _as_contrast(wished: Floats, unwished: Floats) -> Floats:
+    """Read “prose instead of lists” as prose and as no lists, by the probabilities of both ``[1 + 2 K]``.
+
+    Where an amount is named nothing is contrasted: “or less” after it is no other wish.
+    """
+    turned = np.concatenate([unwished[:1], unwished[1:].reshape(-1, 2)[:, ::-1].ravel()])
+    return (wished + turned) / 2
+
+
+def _as_list(whole: Floats, parts: Floats) -> Floats:
+    """Read “warm and funny” as both, where each is plain and one is what the whole was read as.
+
+    Args:
+        whole: Probabilities of the classes ``[1 + 2 K]``.
+        parts: Those of each of P wishes ``[P, 1 + 2 K]``.
+    """
+    meant = set(parts.argmax(axis=1).tolist())
+    is_plain = parts.max(axis=1).min() > _A_WISH
+    if is_plain and len(meant) > 1 and int(whole.argmax()) in meant:
+        mean: Floats = parts.mean(axis=0)
+        return mean
+    return whole
 
 
 def _form(criteria: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
