@@ -2,12 +2,14 @@
 
     python -m benchmarks.held_to_votes [--benchmark SLUG] [--output FILE.md]
 
-∅ is held to LMArena's ratings LLM by LLM, so on all queries it agrees with them as far as duels that are won
-or lost can. What it is worth for an LLM that nobody rated is seen by taking each rating for unknown in turn.
+∅ is held to LMArena's ratings LLM by LLM, on creative topics to those by votes on creative writing, so it
+agrees with them as far as duels that are won or lost can. What it is worth for an LLM that nobody rated is
+seen by taking each one's ratings for unknown in turn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -23,20 +25,17 @@ from crm.errors import CRMError
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.llm_facts.catalogue import OVERALL
 from leaderboard.llm_facts.files import known_catalogue
-from leaderboard.llm_facts.votes import ratings_of
+from leaderboard.llm_facts.votes import CREATIVE, kind_of, ratings_of
 from leaderboard.request import measuring
-from leaderboard.service import Service
-from leaderboard.statistics.anchoring import anchored
+from leaderboard.service import Service, held_to_votes
 from leaderboard.statistics.bradley_terry import bradley_terry
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.duels import Margins, coverage
-from leaderboard.view import DEFAULT_BENCHMARK
+from leaderboard.statistics.win_rate import Mask
+from leaderboard.view import DEFAULT_BENCHMARK, Against, View
 
 app = typer.Typer(add_completion=False)
-
-CREATIVE = "creative_writing"
-_STORIES = "Stor"
-"""How the names of categories begin that hold stories, their plans and their editing."""
+_CREATIVE = "creative"
 
 
 @app.command()
@@ -52,15 +51,19 @@ def measure(
         ratings_of(loaded.respondents, known_catalogue(), benchmark, category)
         for category in (OVERALL, CREATIVE)
     )
-    held = _held(loaded, by_judge, overall)
+    shown = service.scored(View(benchmark, against=Against.ALL))
+    held, by_kind = shown.judged, shown.request.ratings_by_kind
+    assert isinstance(held, Margins)
     everything = np.ones(loaded.n_queries, dtype=np.bool_)
-    stories = np.array([query.category.startswith(_STORIES) for query in loaded.record.queries])
+    fiction = np.array([kind_of(query.category) == CREATIVE for query in loaded.record.queries])
+    unknown, unknown_creative = (_left_out(loaded, by_judge, by_kind, used) for used in (everything, fiction))
     cases = (
         ("as shown", "all", _strengths(loaded, held, everything), overall),
-        ("as shown", "stories", _strengths(loaded, held, stories), creative),
-        ("each LLM's own rating taken for unknown", "all", _left_out(loaded, by_judge, overall), overall),
+        ("as shown", _CREATIVE, _strengths(loaded, held, fiction), creative),
+        ("each LLM's own ratings taken for unknown", "all", unknown, overall),
+        ("each LLM's own ratings taken for unknown", _CREATIVE, unknown_creative, creative),
         ("the judge alone", "all", _strengths(loaded, by_judge, everything), overall),
-        ("the judge alone", "stories", _strengths(loaded, by_judge, stories), creative),
+        ("the judge alone", _CREATIVE, _strengths(loaded, by_judge, fiction), creative),
     )
     Report(
         title=f"The default ranking ∅ of {loaded.record.info.title} and people's votes",
@@ -68,12 +71,6 @@ def measure(
         rows=tuple(_row(loaded, *case) for case in cases),
         note="Against LMArena's ratings by all votes, or by those on creative writing.",
     ).finish(output)
-
-
-def _held(benchmark: LoadedBenchmark, margins: Margins, rating: NDArray[np.float64]) -> Margins:
-    return anchored(
-        margins, benchmark.topic_index, benchmark.category_index, len(benchmark.category_names), rating
-    )
 
 
 def _strengths(
@@ -88,14 +85,17 @@ def _strengths(
 
 
 def _left_out(
-    benchmark: LoadedBenchmark, margins: Margins, rating: NDArray[np.float64]
+    benchmark: LoadedBenchmark,
+    margins: Margins,
+    by_kind: Sequence[tuple[Mask, NDArray[np.float64]]],
+    used: Mask,
 ) -> NDArray[np.float64]:
-    """Return the strength of each rated LLM as if nobody had rated it ``[L]``."""
-    found = np.full(len(rating), np.nan)
-    everything = np.ones(benchmark.n_queries, dtype=np.bool_)
-    for llm in np.flatnonzero(np.isfinite(rating)):
-        unknown = np.where(np.arange(len(rating)) == llm, np.nan, rating)
-        found[llm] = _strengths(benchmark, _held(benchmark, margins, unknown), everything, soft=True)[llm]
+    """Return the strength of each rated LLM on the queries in use as if nobody had rated it ``[L]``."""
+    found = np.full(len(benchmark.respondents), np.nan)
+    for llm in range(len(found)):
+        others = np.arange(len(found)) != llm
+        unknown = [(queries, np.where(others, rating, np.nan)) for queries, rating in by_kind]
+        found[llm] = _strengths(benchmark, held_to_votes(benchmark, margins, unknown), used, soft=True)[llm]
     return found
 
 
@@ -112,7 +112,7 @@ def _row(
     votes = dict(zip(names, (-rating[known]).tolist(), strict=True))
     found = correlate(ours, votes)
     figures = (f"{value:.3f}" for value in (found.spearman, found.tau, found.ndcg))
-    asked = "all questions" if topics == "all" else "creative writing"
+    asked = "creative writing" if topics == _CREATIVE else "all questions"
     return ranking, topics, asked, str(found.n), *figures
 
 

@@ -215,10 +215,12 @@ class Amounts:
     Attributes:
         unit: What follows a mean amount, e.g. “emojis an answer”.
         amount: As counted ``[R, Q]``, NaN where there is no response.
+        wished: More of it is wished: 1, less: −1, neither: 0.
     """
 
     unit: str
     amount: Floats
+    wished: int = 0
 
 
 @runtime_checkable

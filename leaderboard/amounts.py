@@ -29,11 +29,13 @@ class MeanAmount:
         unit: What follows an amount, e.g. “emojis an answer”.
         by_llm: By the LLM's name, over the queries it has answered; NaN where that is none.
         baseline: That of the baseline; NaN where LLMs are not compared with one.
+        wished: More of it is wished: 1, less: −1, neither: 0.
     """
 
     unit: str
     by_llm: Mapping[str, float]
     baseline: float
+    wished: int = 0
 
     def written(self, amount: float) -> str:
         """Return an amount with as many decimals as all of this property have; unknown is a dash."""
@@ -67,5 +69,6 @@ def mean_amounts(
     for counted in crm.amounts(criteria, benchmark)[:_MOST]:
         means = weighted_means(counted.amount, weights).tolist()
         by_llm = dict(zip(llms, means, strict=False))  # what is left over is the baseline's
-        found.append(MeanAmount(counted.unit, by_llm, means[-1] if len(means) > len(llms) else math.nan))
+        baseline = means[-1] if len(means) > len(llms) else math.nan
+        found.append(MeanAmount(counted.unit, by_llm, baseline, counted.wished))
     return tuple(found)

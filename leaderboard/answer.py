@@ -322,12 +322,15 @@ class _Maker:
         return tuple(found)
 
     def _why(self, rivals: Sequence[str]) -> str:
-        first, parts = rivals[0], []
+        """Return what decided, then which amounts speak against the first, after all."""
+        first, parts, against = rivals[0], [], []
         for amount in self.leaderboard.amounts:
-            parts.append(_amount_in_words(amount, first, rivals, self._of_whom(len(rivals))))
+            said = _amount_in_words(amount, first, rivals, self._of_whom(len(rivals)))
+            (against if _speaks_against(amount, first, rivals) else parts).append(said)
         if self.evidence.won and len(self.leaderboard.criteria) > 1:
             parts.append(self._alone(self.evidence.won, rivals))
-        return "; ".join(filter(None, parts)) or self._all_together(rivals)
+        why = "; ".join(filter(None, parts)) or self._all_together(rivals)
+        return f"{why}; this in spite of {listed(against)}" if against else why
 
     def _of_whom(self, n: int) -> str:
         """Return who an LLM is compared with, after “the fewest”."""
@@ -463,6 +466,15 @@ def _amount_in_words(amount: MeanAmount, llm: str, rivals: Sequence[str], of_who
     elif own > max(others):
         place = f", {most} {of_whom}"
     return f"{text}{place}, where {amount.written(median(values.values()))} is typical"
+
+
+def _speaks_against(amount: MeanAmount, llm: str, rivals: Sequence[str]) -> bool:
+    """Return whether an LLM's amount is on the wrong side of the typical one, as both are written."""
+    own = amount.by_llm[llm]
+    if not amount.wished or np.isnan(own):
+        return False
+    typical = median(value for name in rivals if not np.isnan(value := amount.by_llm[name]))
+    return amount.wished * (float(amount.written(own)) - float(amount.written(typical))) < 0
 
 
 def _typical(shares: Mapping[str, float]) -> str:

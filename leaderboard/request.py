@@ -20,7 +20,7 @@ from leaderboard.benchmark import LoadedBenchmark, embed_command
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.llm_facts.files import known_catalogue
-from leaderboard.llm_facts.votes import ratings_of
+from leaderboard.llm_facts.votes import kind_of, ratings_of, ratings_on
 from leaderboard.result import Judging, Leaderboard
 from leaderboard.selection import chosen_topics, topic_weights_with
 from leaderboard.sentences import (
@@ -191,6 +191,23 @@ class Request:
     def ratings(self) -> NDArray[np.float64]:
         """How people rate the LLMs ``[L]``, in Elo points; NaN where they do not."""
         return ratings_of(self.llms, known_catalogue(), self.benchmark.record.info.slug)
+
+    @cached_property
+    def ratings_by_kind(self) -> tuple[tuple[Mask, NDArray[np.float64]], ...]:
+        """By which ratings ``[L]`` the LLMs stand on which queries ``[Q]`` under ∅."""
+        benchmark = self.benchmark
+        kinds = np.array([kind_of(category) for category in benchmark.category_names])
+        of_query = kinds[benchmark.category_index]
+        slug = benchmark.record.info.slug
+        return tuple(
+            (of_query == kind, ratings_on(kind, self.llms, known_catalogue(), slug))
+            for kind in dict.fromkeys(kinds.tolist())
+        )
+
+    @property
+    def ratings_key(self) -> Hashable:
+        """What changes with the ratings."""
+        return tuple((queries.tobytes(), rating.tobytes()) for queries, rating in self.ratings_by_kind)
 
     @property
     def n_by_votes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -239,16 +239,9 @@ class Service:
 
     def _held_to_votes(self, request: Request, margins: Margins) -> Margins:
         """Return the margins under ∅ with LLMs as strong as people rate them, where enough are rated."""
-        benchmark = request.benchmark
         return self._margins.get(
-            (request.benchmark_key, request.ratings.tobytes()),
-            lambda: anchored(
-                margins,
-                benchmark.topic_index,
-                benchmark.category_index,
-                len(benchmark.category_names),
-                request.ratings,
-            ),
+            (request.benchmark_key, request.ratings_key),
+            lambda: held_to_votes(request.benchmark, margins, request.ratings_by_kind),
         )
 
     def topic_scores(self, view: View, llm: str) -> list[TopicScore]:
@@ -376,7 +369,7 @@ class Service:
     def _default(self, request: Request) -> Ranking:
         """Return the ranking under ∅, kept from view to view of the same topics."""
         return self._defaults.get(
-            (request.benchmark_key, request.scoring, request.selected.tobytes(), request.ratings.tobytes()),
+            (request.benchmark_key, request.scoring, request.selected.tobytes(), request.ratings_key),
             lambda: request.rank(
                 self._judged(request, CriteriaSet()), request.selected, criteria=CriteriaSet()
             ),
@@ -408,3 +401,17 @@ def measured(benchmark: LoadedBenchmark, crm: MeasuresResponses, criteria: Crite
     found = crm.margins(criteria, benchmark)
     asked = np.where(found.present, found.margins, np.float32(np.nan))
     return Margins(asked, found.penalty, found.alike, found.surely)
+
+
+def held_to_votes(
+    benchmark: LoadedBenchmark, margins: Margins, by_kind: Iterable[tuple[Mask, NDArray[np.float64]]]
+) -> Margins:
+    """Return margins ``[R, Q]`` of all respondents with LLMs as strong as people rate them.
+
+    Args:
+        by_kind: Queries ``[Q]`` and the ratings that hold on these ``[R]``, in Elo points, NaN for none.
+    """
+    topics, categories = benchmark.topic_index, benchmark.category_index
+    for queries, rating in by_kind:
+        margins = anchored(margins, topics, categories, len(benchmark.category_names), rating, used=queries)
+    return margins

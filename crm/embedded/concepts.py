@@ -81,8 +81,8 @@ class ConceptClassifier:
         contrasts = {row: sides for row, each in unlimited if (sides := contrasted(each))}
         lists = {row: parts for row, each in unlimited if (parts := enumerated(each))}
         # Together: a short text costs the networks as much time as ten.
-        parts = chain.from_iterable([*contrasts.values(), *lists.values()])
-        prob, of_parts = np.split(self._averaged([*criteria, *parts], bulk=bulk), [len(criteria)])
+        aside = chain.from_iterable([*contrasts.values(), *lists.values()])
+        prob, of_parts = np.split(self._averaged([*criteria, *aside], bulk=bulk), [len(criteria)])
         rest = iter(of_parts)
         for row in contrasts:
             prob[row] = _as_contrast(next(rest), next(rest))
@@ -234,7 +234,8 @@ def _as_contrast(wished: Floats, unwished: Floats) -> Floats:
     Where an amount is named nothing is contrasted: “or less” after it is no other wish.
     """
     turned = np.concatenate([unwished[:1], unwished[1:].reshape(-1, 2)[:, ::-1].ravel()])
-    return (wished + turned) / 2
+    halfway: Floats = (wished + turned) / 2
+    return halfway
 
 
 def _as_list(whole: Floats, parts: Floats) -> Floats:

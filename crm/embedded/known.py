@@ -106,15 +106,20 @@ class KnownConcepts:
 
         return " and ".join(map(said, [first, *(other for other in others if abs(wanted[other]) >= SURE)]))
 
-    def counted(self, criteria: CriteriaSet) -> list[int]:
-        """Return which counts the criteria surely ask for, the weightiest first."""
+    def counted(self, criteria: CriteriaSet) -> dict[int, int]:
+        """Return which counts the criteria surely ask for, the weightiest first, and whether more is wished:
+        1, less: −1, or neither, as an amount is named or criteria disagree: 0."""
         weights: dict[int, float] = {}
-        for criterion, (_, wishes) in zip(criteria, self._wishes(criteria), strict=True):
+        wishes_of: dict[int, set[int]] = {}
+        for criterion, (sign, wishes) in zip(criteria, self._wishes(criteria), strict=True):
             for wish in wishes:
                 if (size := abs(wish.weight)) >= SURE:
                     before = weights.get(wish.column, 0.0)
                     weights[wish.column] = before + size * criterion.weight.value_in_sum
-        return sorted(weights, key=lambda column: -weights[column])
+                    more = 0 if wish.limit is not None else int(np.sign(sign * wish.weight))
+                    wishes_of.setdefault(wish.column, set()).add(more)
+        heaviest = sorted(weights, key=lambda column: -weights[column])
+        return {column: wishes_of[column].pop() if len(wishes_of[column]) == 1 else 0 for column in heaviest}
 
     def _wishes(self, criteria: CriteriaSet) -> Iterator[tuple[float, list[CountedWish]]]:
         wanted = self.classifier.read([criterion.text for criterion in criteria]).wanted

@@ -264,9 +264,10 @@ class EmbeddedCRM:
 
     def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
         """Return what the criteria surely ask to be counted, weightiest first, each property once."""
-        columns = self._concepts.counted(criteria) if criteria and self._concepts is not None else []
-        if not columns:
+        counted = self._concepts.counted(criteria) if criteria and self._concepts is not None else {}
+        if not counted:
             return ()
+        columns = list(counted)
         stored = benchmark.representation(self._features.name)
         amounts = np.where(
             stored["digest"] == MISSING,
@@ -274,7 +275,7 @@ class EmbeddedCRM:
             np.moveaxis(stored["counts"][..., columns], -1, 0).astype(np.float32),
         )
         units = [countables()[column].unit_of_mean for column in columns]
-        return tuple(map(Amounts, units, amounts))
+        return tuple(map(Amounts, units, amounts, counted.values()))
 
     def win_rate_error(self, criteria: CriteriaSet) -> float:
         """Return the standard deviation, in log-odds, by which win rates miss those of a careful reader."""

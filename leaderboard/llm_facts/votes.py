@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,6 +29,8 @@ KINDS = {
     "industry_software_and_it_services": "software and IT",
 }
 """LMArena's categories of what is asked, and their words. Languages and filters of votes are none of them."""
+CREATIVE = "creative_writing"
+_IS_CREATIVE = re.compile(r"\b(?:creative|fiction|stor(?:y|ies)|poe(?:ms?|try))\b", re.IGNORECASE)
 _MOST = 0.9
 """A kind is compared with the others if it has votes on so many of the LLMs that any has."""
 _MIN_KINDS = 2
@@ -131,6 +134,28 @@ def ratings_of(
     facts = (catalogue.facts(llm, benchmark).ratings for llm in llms)
     found = (None if fact is None else fact.value.by_category.get(category) for fact in facts)
     return np.array([np.nan if rating is None else rating.rating for rating in found], dtype=np.float64)
+
+
+def kind_of(category: str) -> str:
+    """Return the kind of votes by which ∅ ranks on a benchmark's category; ``OVERALL`` if no kind is its own.
+
+    Args:
+        category: Its title.
+    """
+    return CREATIVE if _IS_CREATIVE.search(category) else OVERALL
+
+
+def ratings_on(
+    kind: str, llms: Sequence[str], catalogue: Catalogue, benchmark: str = ""
+) -> NDArray[np.float64]:
+    """Return how people rate L LLMs on a kind of question ``[L]``, as ``ratings_of`` does.
+
+    Of who has votes, but not on this kind, these are taken, moved by the median of what sets the two apart.
+    """
+    own, overall = (ratings_of(llms, catalogue, benchmark, category) for category in (kind, OVERALL))
+    both = np.isfinite(own) & np.isfinite(overall)
+    apart = float(np.median((own - overall)[both])) if both.any() else 0.0
+    return np.where(np.isfinite(own), own, overall + apart)
 
 
 def n_rated(llms: Iterable[str], catalogue: Catalogue, benchmark: str = "") -> int:

@@ -1,10 +1,10 @@
 """The default ranking ∅ held to people's votes: who is how strong they say, on which queries the judge says.
 
 A judge that learnt what people generally prefer tells responses apart, but hardly LLMs that are all good. Of
-many LLMs the votes are known. All margins of an LLM are moved by one amount, so that the strengths in duels
-come out as the ratings say; where it is stronger and weaker stays with the judge. An LLM that nobody rated
-gets what its strength by the judge foretells, by the regression of ratings on strengths: where the judge says
-little of ratings, that is about the middle.
+many LLMs the votes are known. All margins of an LLM on one kind of question are moved by one amount, so that
+the strengths in duels come out as the ratings say; where it is stronger and weaker stays with the judge. An
+LLM that nobody rated gets what its strength by the judge foretells, by the regression of ratings on strength:
+where the judge says little of ratings, that is about the middle.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ def anchored(
     categories: NDArray[np.integer],
     n_categories: int,
     rating: _Array,
+    *,
+    used: NDArray[np.bool_] | None = None,
 ) -> Margins:
-    """Return margins under which L LLMs are as strong in soft duels on all queries as people rate them.
+    """Return margins under which L LLMs are as strong in soft duels on some queries as people rate them.
 
     Args:
         margins: Of L LLMs on Q queries.
@@ -46,15 +48,17 @@ def anchored(
         categories: Category index of each query ``[Q]``.
         rating: Elo points ``[L]``, NaN where nobody rated the LLM; with fewer than ``FEWEST`` ratings of LLMs
             that can be compared, the margins stay as they are.
+        used: The queries ``[Q]``, by default all; margins on others stay as they are.
     """
-    everything = np.ones(len(strata), dtype=np.bool_)
-    compared = coverage(margins.asked, categories, n_categories, used=everything).comparable
+    if used is None:
+        used = np.ones(len(strata), dtype=np.bool_)
+    compared = coverage(margins.asked, categories, n_categories, used=used).comparable
     rated = compared & np.isfinite(rating)
     if rated.sum() < FEWEST:
         return margins
 
     def strengths(moved: Margins) -> _Array:
-        found = bradley_terry(moved, strata, categories, used=everything, compared=compared, soft=True)
+        found = bradley_terry(moved, strata, categories, used=used, compared=compared, soft=True)
         return found.strength
 
     target = _targets(strengths(margins), rating * ELO, rated)
@@ -64,7 +68,7 @@ def anchored(
         if np.abs(lacking).max() < _CLOSE:
             break
         shift += lacking
-        moved = replace(margins, asked=margins.asked + shift[:, np.newaxis].astype(margins.asked.dtype))
+        moved = replace(margins, asked=margins.asked + np.outer(shift, used).astype(margins.asked.dtype))
     return moved
 
 

@@ -209,6 +209,22 @@ def test_what_is_counted_is_given_as_numbers(service: Service, boards: dict[str,
     assert [item.reading and item.reading.badge for item in answer.reliability] == [Badge.COUNTED] * 2
 
 
+def test_an_amount_that_speaks_against_the_first_is_not_given_as_a_reason(
+    boards: dict[str, Leaderboard],
+) -> None:
+    board = boards["counted"]
+    words, items = board.amounts
+    assert (words.wished, items.wished) == (-1, -1)
+    one, both = (
+        answered(replace(board, amounts=(replace(words, wished=1), replace(items, wished=of_items)))).why
+        for of_items in (-1, 1)
+    )
+
+    assert one.startswith("Hardly any list items, where ")
+    assert f"; this in spite of {words.written(words.by_llm['brevia'])} words an answer" in one
+    assert both.startswith("It wins ")
+
+
 def test_what_is_not_counted_is_given_as_comparisons_won(
     service: Service, boards: dict[str, Leaderboard]
 ) -> None:

@@ -5,11 +5,14 @@ import pytest
 from scipy.stats import spearmanr
 
 from crm.criteria import CriteriaSet
+from leaderboard.llm_facts.catalogue import OVERALL
 from leaderboard.llm_facts.files import known_catalogue
-from leaderboard.llm_facts.votes import ratings_of
+from leaderboard.llm_facts.votes import CREATIVE, kind_of, ratings_of
 from leaderboard.result import Leaderboard
 from leaderboard.sentences import preferred_on_average
 from leaderboard.service import Service
+from leaderboard.statistics.bradley_terry import bradley_terry
+from leaderboard.statistics.duels import Margins, coverage
 from leaderboard.view import Against, View
 
 CURRENT = View("modern")
@@ -27,6 +30,28 @@ def test_llms_stand_as_people_rate_them(shown: Leaderboard) -> None:
 
     assert shown.n_by_votes == rated.sum() >= 45
     assert spearmanr(shown.ranking.win_rate[rated], rating[rated])[0] > 0.95
+
+
+def test_on_creative_topics_they_stand_by_the_votes_on_creative_writing(service: Service) -> None:
+    scored = service.scored(CURRENT)
+    benchmark, margins = scored.request.benchmark, scored.judged
+    assert isinstance(margins, Margins)
+    creative = np.array([kind_of(query.category) == CREATIVE for query in benchmark.record.queries])
+    compared = coverage(
+        margins.asked, benchmark.category_index, len(benchmark.category_names), used=creative
+    ).comparable
+    strength = bradley_terry(
+        *(margins, benchmark.topic_index, benchmark.category_index), used=creative, compared=compared
+    ).strength
+    by_kind = {
+        kind: ratings_of(benchmark.respondents, known_catalogue(), "modern", kind)
+        for kind in (CREATIVE, OVERALL)
+    }
+    known = np.isfinite([strength, *by_kind.values()]).all(axis=0)
+    agreement = {kind: spearmanr(strength[known], rating[known])[0] for kind, rating in by_kind.items()}
+
+    assert known.sum() >= 35
+    assert agreement[CREATIVE] > max(0.95, agreement[OVERALL])
 
 
 def test_who_is_not_rated_is_less_sure_than_who_is(shown: Leaderboard) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from leaderboard.llm_facts.catalogue import OVERALL, Catalogue, Fact, HumanRatings, LLMFacts, Rating
 from leaderboard.llm_facts.files import load_catalogue
-from leaderboard.llm_facts.votes import KINDS, votes_agreement
+from leaderboard.llm_facts.votes import CREATIVE, KINDS, kind_of, ratings_on, votes_agreement
 
 N = 40
 NAMES = [f"llm-{number}" for number in range(N)]
@@ -128,3 +128,26 @@ def test_the_overall_votes_agree_with_themselves(sign: int, expected: float) -> 
     found = votes_agreement(own, catalogue)
     assert found.overall.rho == pytest.approx(expected)
     assert found.overall.n >= 80
+
+
+def test_categories_of_fiction_go_by_the_votes_on_creative_writing() -> None:
+    creative = [
+        "Stories: fantasy",
+        "Story plans",
+        "Political satire and fiction",
+        "Poetry",
+        "Creative Writing",
+    ]
+
+    assert {kind_of(category) for category in creative} == {CREATIVE}
+    assert {kind_of(category) for category in ("History", "Riddles", "Recreation")} == {OVERALL}
+
+
+def test_who_has_no_votes_on_a_kind_of_question_is_taken_by_all_votes() -> None:
+    catalogue = load_catalogue()
+    llms = [*catalogue.llms, "nobody's"]
+    overall, creative = (ratings_on(kind, llms, catalogue) for kind in (OVERALL, CREATIVE))
+
+    np.testing.assert_array_equal(np.isnan(overall), np.isnan(creative))
+    assert np.isnan(creative[-1])
+    assert 0 < np.nanmax(np.abs(creative - overall)) < 100

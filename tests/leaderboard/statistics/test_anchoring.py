@@ -47,6 +47,17 @@ def test_an_llm_is_moved_on_all_queries_alike(margins: Margins) -> None:
     assert np.array_equal(np.isnan(shift), np.isnan(margins.asked))
 
 
+def test_only_margins_on_the_queries_asked_for_are_moved(margins: Margins) -> None:
+    first = CATEGORY < 2
+    found = anchored(margins, CATEGORY, CATEGORY, CATEGORIES, RATING, used=first)
+
+    np.testing.assert_array_equal(found.asked[:, ~first], margins.asked[:, ~first])
+    strength = bradley_terry(
+        found, CATEGORY, CATEGORY, used=first, compared=found.present.any(axis=1), soft=True
+    ).strength
+    assert strength == pytest.approx((RATING - RATING.mean()) * ELO, abs=0.02)
+
+
 def test_an_llm_without_a_rating_is_placed_by_the_judge_as_far_as_the_judge_knows(margins: Margins) -> None:
     unrated = np.arange(LLMS) % 6 == 0
     by_judge, found = strengths(margins), strengths(moved(margins, np.where(unrated, np.nan, RATING)))
