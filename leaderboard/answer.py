@@ -323,7 +323,9 @@ class _Maker:
 
     def _why(self, rivals: Sequence[str]) -> str:
         """Return what decided, then which amounts speak against the first, after all."""
-        first, parts, against = rivals[0], [], []
+        first = rivals[0]
+        parts: list[str] = []
+        against: list[str] = []
         for amount in self.leaderboard.amounts:
             said = _amount_in_words(amount, first, rivals, self._of_whom(len(rivals)))
             (against if _speaks_against(amount, first, rivals) else parts).append(said)

@@ -287,6 +287,15 @@ def style_counts(benchmark: LoadedBenchmark) -> StyleCounts:
     return _of_counts(stored["style"].astype(np.float64), stored["digest"] != MISSING, style_sheet())
 
 
+def response_features(benchmark: LoadedBenchmark) -> NDArray[np.int8] | None:
+    """Return what describes each response ``[R, Q, D]``; None where no representation is stored."""
+    try:
+        features: NDArray[np.int8] = benchmark.representation(NAME)["features"]
+    except RepresentationMissingError:
+        return None
+    return features
+
+
 def _of_texts(benchmark: LoadedBenchmark) -> StyleCounts:
     slug = benchmark.record.info.slug
     wanted = set().union(*_COUNTED)

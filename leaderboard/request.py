@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -208,6 +208,10 @@ class Request:
     def ratings_key(self) -> Hashable:
         """What changes with the ratings."""
         return tuple((queries.tobytes(), rating.tobytes()) for queries, rating in self.ratings_by_kind)
+
+    def are_rated(self, llms: Iterable[str]) -> bool:
+        """Return whether people rate all of these LLMs."""
+        return bool(np.isfinite([self.ratings[self.llms.index(llm)] for llm in llms]).all())
 
     @property
     def n_by_votes(self) -> int:

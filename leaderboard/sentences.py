@@ -349,7 +349,9 @@ def preferred_on_average(n_by_votes: int, n_llms: int) -> str:
     """Return what the default ranking is, of whose LLMs so many stand as people's votes say."""
     if not n_by_votes:
         return "This is what people prefer on average."
-    rest = "" if n_by_votes >= n_llms else f" ({n_by_votes} of {n_llms}; the others as the judge can tell)"
+    rest = (
+        "" if n_by_votes >= n_llms else f" ({n_by_votes} of {n_llms}; the others as their answers foretell)"
+    )
     return (
         f"This is what people prefer on average: LLMs stand as they are rated on LMArena{rest}, "
         "and the judge says on which topics they are stronger."

@@ -20,7 +20,7 @@ from db import Database
 from db.records import BenchmarkSummary
 from db.repositories import benchmarks
 from db.repositories.llm_answers import list_themes
-from leaderboard.benchmark import LoadedBenchmark, style_counts
+from leaderboard.benchmark import LoadedBenchmark, response_features, style_counts
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
@@ -32,6 +32,7 @@ from leaderboard.scoring_jobs.scheduler import ANYBODY
 from leaderboard.selection import queries_with
 from leaderboard.statistics.anchoring import anchored
 from leaderboard.statistics.duels import Margins
+from leaderboard.statistics.foretelling import with_foretold
 from leaderboard.statistics.ranking import Ranking
 from leaderboard.statistics.requirements import misses
 from leaderboard.statistics.style_control import Control, control_terms
@@ -316,7 +317,13 @@ class Service:
         for criterion in checked.ranked or (None,):
             prob, reasons = crm.explain(CriteriaSet((criterion,) if criterion else ()), first, second)
             if criterion is None and (ahead := self._ahead_by_votes(request, pair, query)):
-                prob, reasons = float(expit(logit(prob) + ahead)), [_by_votes(ahead), *reasons]
+                prob, reasons = (
+                    float(expit(logit(prob) + ahead)),
+                    [
+                        _by_votes(ahead, known=request.are_rated(pair)),
+                        *reasons,
+                    ],
+                )
             warning = reasons_against.get(criterion) if criterion else None
             verdicts.append(CriterionVerdict(criterion, prob, tuple(reasons), warning))
         return tuple(verdicts)
@@ -376,8 +383,9 @@ class Service:
         )
 
 
-def _by_votes(ahead: float) -> Reason:
-    return Reason(f"from an LLM that people rate {'higher' if ahead > 0 else 'lower'}", ahead)
+def _by_votes(ahead: float, *, known: bool) -> Reason:
+    rate = "rate" if known else "would probably rate"
+    return Reason(f"from an LLM that people {rate} {'higher' if ahead > 0 else 'lower'}", ahead)
 
 
 def _selected(benchmark: LoadedBenchmark, view: View) -> Mask:
@@ -408,10 +416,15 @@ def held_to_votes(
 ) -> Margins:
     """Return margins ``[R, Q]`` of all respondents with LLMs as strong as people rate them.
 
+    What nobody rated is foretold where the benchmark stores how the LLMs answer.
+
     Args:
         by_kind: Queries ``[Q]`` and the ratings that hold on these ``[R]``, in Elo points, NaN for none.
     """
     topics, categories = benchmark.topic_index, benchmark.category_index
+    features = response_features(benchmark)
+    held = margins
     for queries, rating in by_kind:
-        margins = anchored(margins, topics, categories, len(benchmark.category_names), rating, used=queries)
-    return margins
+        known = rating if features is None else with_foretold(rating, features, margins, queries)
+        held = anchored(held, topics, categories, len(benchmark.category_names), known, used=queries)
+    return held

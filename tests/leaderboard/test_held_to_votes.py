@@ -79,6 +79,15 @@ def test_a_pair_without_criteria_names_the_votes(service: Service, shown: Leader
     assert "that people rate" in verdict.reasons[0].text
 
 
+def test_a_pair_with_an_llm_that_nobody_rated_says_so(service: Service, shown: Leaderboard) -> None:
+    rated = np.isfinite(ratings_of(shown.ranking.llms, known_catalogue(), "modern"))
+    llm = shown.ranking.llms[int(np.flatnonzero(~rated)[0])]
+    query = service.query_scores(CURRENT, llm)[0].query
+    [verdict] = service.pair_report(CURRENT, llm, query).verdicts
+
+    assert any("that people would probably rate" in reason.text for reason in verdict.reasons)
+
+
 def test_where_nobody_is_rated_and_against_a_baseline_nothing_is_held(service: Service) -> None:
     assert service.leaderboard(View("dailybench", against=Against.ALL)).n_by_votes == 0
     assert service.leaderboard(View("alpaca-eval")).n_by_votes == 0
@@ -86,5 +95,5 @@ def test_where_nobody_is_rated_and_against_a_baseline_nothing_is_held(service: S
 
 def test_it_is_said_how_many_stand_by_votes() -> None:
     assert preferred_on_average(0, 8) == "This is what people prefer on average."
-    assert "(49 of 64; the others as the judge can tell)" in preferred_on_average(49, 64)
+    assert "(49 of 64; the others as their answers foretell)" in preferred_on_average(49, 64)
     assert "LMArena, and" in preferred_on_average(64, 64)
