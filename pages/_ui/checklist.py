@@ -13,6 +13,8 @@ from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
 from leaderboard.elicitation.text import evidence_sentence
 from pages._ui.session import change_criteria, plain
 
+_WISH_WIDTH = 420
+
 
 @dataclass(frozen=True)
 class NextStep:
@@ -59,16 +61,17 @@ def edit_checklist(
 def _draw_line(key: str, place: int, line: ChecklistLine) -> None:
     kept = _is_kept(key)
     with st.container(border=True, gap="xsmall"):
-        first, second, third = st.columns([0.46, 0.33, 0.21], vertical_alignment="center")
-        first.text_input(
+        row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        row.text_input(
             f"Criterion {place + 1}",
             line.criterion.text,
             key=f"{key}:text",
             label_visibility="collapsed",
             persist_state="session",
             disabled=not kept,
+            width=_WISH_WIDTH,
         )
-        second.segmented_control(
+        row.segmented_control(
             f"Weight of criterion {place + 1}",
             [weight.value for weight in Weight],
             default=line.criterion.weight.value,
@@ -78,7 +81,7 @@ def _draw_line(key: str, place: int, line: ChecklistLine) -> None:
             persist_state="session",
             disabled=not kept,
         )
-        with third.container(horizontal=True, vertical_alignment="center"):
+        with row.container(horizontal=True, vertical_alignment="center", width="content"):
             st.toggle(
                 "Avoid",
                 line.criterion.polarity is Polarity.AVOID,

@@ -20,6 +20,7 @@ from pages._ui.session import change_criteria, change_view, judged_criteria, pla
 _EXAMPLES_SHOWN = 7
 """Popular sets that have a button; all of them are in the list beside."""
 _POPULAR_WIDTH = 220
+_WISH_WIDTH = 480
 _COLOURS: Mapping[Badge, Literal["green", "blue", "gray", "orange"]] = {
     Badge.COUNTED: "green",
     Badge.STYLE: "blue",
@@ -96,8 +97,9 @@ def _reader(view: View) -> Callable[[Criterion], CriterionReading | None]:
 
 
 def _row(index: int, criterion: Criterion, reading: CriterionReading | None) -> None:
-    wish, weight, avoid = st.columns([0.5, 0.34, 0.16], vertical_alignment="center")
-    about = wish.container(gap="xxsmall")
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    about = row.container(gap="xxsmall", width=_WISH_WIDTH)
+    choices = row.container(horizontal=True, vertical_alignment="center", gap="small", width="content")
     line = about.container(horizontal=True, vertical_alignment="center", gap="xsmall")
     line.text(criterion.text, width="content")
     if reading is not None:
@@ -107,7 +109,7 @@ def _row(index: int, criterion: Criterion, reading: CriterionReading | None) -> 
     weight_key, avoid_key = f"weight:{index}", f"avoid:{index}"
     show(weight_key, criterion.weight.value)
     show(avoid_key, criterion.polarity is Polarity.AVOID)
-    weight.segmented_control(
+    choices.segmented_control(
         f"Weight of criterion {index + 1}",
         [choice.value for choice in Weight],
         key=weight_key,
@@ -116,7 +118,7 @@ def _row(index: int, criterion: Criterion, reading: CriterionReading | None) -> 
         on_change=_change,
         args=(index, weight_key, avoid_key),
     )
-    avoid.toggle("Avoid", key=avoid_key, on_change=_change, args=(index, weight_key, avoid_key))
+    choices.toggle("Avoid", key=avoid_key, on_change=_change, args=(index, weight_key, avoid_key))
 
 
 def _read_text() -> None:
