@@ -120,7 +120,7 @@ def rank(
         ),
     ] = None,
     keep_partial: Annotated[
-        bool, typer.Option(help="Rank LLMs, too, that answered too few of the queries.")
+        bool, typer.Option(help="Rank LLMs, too, that answered few queries or lack a topic.")
     ] = False,
     format: Annotated[
         RankFormat, typer.Option(help="How it is printed; csv-full says what it is a ranking of.")
@@ -292,7 +292,7 @@ def _print_ranking(listed: Listed, n_llms: int) -> None:
     for llm, reason in leaderboard.not_compared.items():
         console.print(f"Not compared: {leaderboard.titles[llm]} {reason}.", highlight=False, markup=False)
     if leaderboard.too_few:
-        console.print("--keep-partial ranks LLMs that answered few queries, too.", highlight=False)
+        console.print("--keep-partial ranks LLMs that answered only a part, too.", highlight=False)
     info = leaderboard.benchmark.info
     console.print(
         f"\n{info.title}, version {info.version or '–'}: {leaderboard.n_queries} queries, "

@@ -24,6 +24,7 @@ from leaderboard.result import Leaderboard
 from leaderboard.robustness import WithoutOne
 from leaderboard.sentences import (
     MIN_QUERIES,
+    NOBODY_COMPLETE,
     floor_in_words,
     left_out_in_brief,
     listed,
@@ -315,6 +316,8 @@ class _Maker:
             found.append(f"Your filters hide {hidden}.")
         if missed := missed_in_words(board.misses.get(first, ())):
             found.append(f"None of them meets everything essential: {self.title(first)} {missed}.")
+        if board.nobody_complete:
+            found.append(f"{NOBODY_COMPLETE}.")
         if board.floor_waits:
             found.append("LLMs that are generally not preferred have not been set apart yet.")
         if left_out := left_out_in_brief(board.left_out if board.criteria else ()):

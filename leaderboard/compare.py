@@ -114,7 +114,7 @@ def in_words(view: View, benchmark_title: str) -> str:
     if view.against is not None:
         parts.append(AGAINST_IN_WORDS[view.against])
     if view.keep_partial:
-        parts.append("with LLMs that answered few queries")
+        parts.append("with LLMs that answered only a part")
     if view.keep_unjudged:
         parts.append("with what the judge cannot judge")
     return " · ".join(parts)

@@ -22,7 +22,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.llm_facts.votes import kind_of, ratings_of, ratings_on
 from leaderboard.result import Judging, Leaderboard
-from leaderboard.selection import chosen_topics, topic_weights_with
+from leaderboard.selection import chosen_parts, topic_weights_with
 from leaderboard.sentences import (
     interpret,
     not_compared_in_words,
@@ -39,6 +39,9 @@ from leaderboard.statistics.requirements import under_floor
 from leaderboard.statistics.style_control import Control
 from leaderboard.statistics.win_rate import CLOSE, Mask, interest_weights
 from leaderboard.view import Against, View
+
+_FEWEST_COMPLETE = 2
+"""With fewer LLMs that answered all parts of a choice, there is nobody to be compared with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +265,7 @@ class Request:
                 self.benchmark.category_index,
                 self.benchmark.category_names,
                 selected=counted,
-                chosen=self._chosen(counted),
+                chosen=self._chosen(judged, counted),
                 weights=self.weighting.weights,
                 soft=self.view.soft,
                 under_floor=under_floor,
@@ -323,7 +326,7 @@ class Request:
             self.benchmark.category_index,
             len(self.benchmark.category_names),
             used=self._used(counted),
-            chosen=self._chosen(counted),
+            chosen=self._chosen(margins, counted),
         )
 
     def _answered(self, judged: Judged, counted: Mask) -> Answered:
@@ -357,13 +360,38 @@ class Request:
             return replace(judged, asked=_without_rows(judged.asked, too_few))
         return _without_rows(judged, too_few)
 
-    def _chosen(self, counted: Mask) -> Mask:
-        """Return the counted queries of each topic that a person chose and that has any ``[K, Q]``."""
-        return chosen_topics(self.benchmark.record, self._topics(counted)) & counted
+    def _chosen(self, margins: Margins, counted: Mask) -> Mask:
+        """Return the counted queries of each part that an LLM must have answered ``[K, Q]``."""
+        masks = [*self._parts(margins, counted).values()]
+        return np.array(masks, dtype=np.bool_).reshape(len(masks), len(counted))
 
-    def _topics(self, counted: Mask) -> list[str]:
-        chosen = chosen_topics(self.benchmark.record, self.view.topics) & counted
-        return [topic for topic, queries in zip(self.view.topics, chosen, strict=True) if queries.any()]
+    def _parts(self, margins: Margins, counted: Mask) -> dict[str, Mask]:
+        """Return the counted queries ``[Q]`` of each part of the choice that an LLM must have answered, by
+        its name.
+
+        Nothing is asked for where a person wants LLMs with a part of the answers, and where nobody can be
+        compared otherwise.
+        """
+        found = self._counted_parts(counted)
+        return {} if self.view.keep_partial or self._is_too_much(margins, found) else found
+
+    def _counted_parts(self, counted: Mask) -> dict[str, Mask]:
+        parts = chosen_parts(self.benchmark.record, self.view.topics)
+        return {name: queries & counted for name, queries in parts.items() if (queries & counted).any()}
+
+    def _is_too_much(self, margins: Margins, parts: Mapping[str, Mask]) -> bool:
+        """Return whether less than two LLMs answered something of each of several parts, while most can be
+        compared by what they answered."""
+        answered = np.array([margins.present[:, queries].any(axis=1) for queries in parts.values()])
+        if len(parts) <= 1 or int(answered.all(axis=0).sum()) >= _FEWEST_COMPLETE:
+            return False
+        by_part = coverage(
+            margins.asked,
+            self.benchmark.category_index,
+            len(self.benchmark.category_names),
+            used=np.any([*parts.values()], axis=0),
+        )
+        return 2 * int(by_part.comparable.sum()) > int(answered.any(axis=0).sum())
 
     def leaderboard(
         self,
@@ -416,6 +444,9 @@ class Request:
             n_by_votes=self.n_by_votes,
             answered=dict(zip(self.llms, shares, strict=False)),
             not_compared={} if judged is None else self._not_compared(judged, counted),
+            nobody_complete=isinstance(judged, Margins)
+            and not self.view.keep_partial
+            and self._is_too_much(judged, self._counted_parts(counted)),
             too_few=() if judged is None else self._too_few(judged, counted),
         )
 
@@ -426,12 +457,12 @@ class Request:
         return np.asarray(self._answered(judged, counted).n == 0)
 
     def _too_few(self, judged: Judged, counted: Mask) -> tuple[str, ...]:
-        """Return the LLMs that are not ranked only as they answered too few queries."""
-        ranked = self._of_ranked(judged, counted)
-        if ranked is judged:
+        """Return the LLMs that are not ranked only as they answered too little."""
+        apart = self._apart(self._of_ranked(judged, counted), counted)
+        if self.view.keep_partial or not apart.any():
             return ()
-        kept_out = self._apart(ranked, counted) & ~self._apart(judged, counted)
-        return tuple(compress(self.llms, kept_out))
+        with_partial = replace(self, view=replace(self.view, keep_partial=True))
+        return tuple(compress(self.llms, apart & ~with_partial._apart(judged, counted)))
 
     def _not_compared(self, judged: Judged, counted: Mask) -> dict[str, str]:
         """Return why LLMs cannot be compared with the others, by their names."""
@@ -440,8 +471,8 @@ class Request:
             return {}
         lacking: Mapping[int, list[str]] = {}
         if isinstance(judged, Margins):
-            topics, lacks = self._topics(counted), self.coverage(judged, counted).lacks
-            lacking = {row: list(compress(topics, lacks[row])) for row in apart}
+            parts, lacks = self._parts(judged, counted), self.coverage(judged, counted).lacks
+            lacking = {row: list(compress(parts, lacks[row])) for row in apart}
         answered, least = self._answered(judged, counted), self._least_answered
         too_few = self._answered_too_few(judged, counted) | (answered.n == 0)
 

@@ -18,6 +18,7 @@ from leaderboard.selection import queries_with
 from leaderboard.sentences import (
     EACH_OTHER,
     NO_MUSTS,
+    NOBODY_COMPLETE,
     control_effect_sentences,
     control_in_brief,
     control_preference_sentence,
@@ -85,7 +86,8 @@ class Leaderboard:
         n_by_votes: How many LLMs stand under ∅ as people's votes say.
         not_compared: Why an LLM cannot be compared with the others, by its name; it stands unranked at the
             end of ``ranking``.
-        too_few: Which of these would be ranked if the view kept LLMs that answered few queries.
+        nobody_complete: Whether LLMs are ranked by a part of what was chosen, as no two answered all parts.
+        too_few: Which of these would be ranked if the view kept LLMs that answered only a part.
     """
 
     view: View
@@ -112,6 +114,7 @@ class Leaderboard:
     answered: Mapping[str, float] = field(default_factory=dict)
     n_by_votes: int = 0
     not_compared: Mapping[str, str] = field(default_factory=dict)
+    nobody_complete: bool = False
     too_few: tuple[str, ...] = ()
 
     @property
@@ -126,6 +129,8 @@ class Leaderboard:
             found.append(weights)
         if self.narrow:
             found.append("Too narrow to rank")
+        if self.nobody_complete:
+            found.append(NOBODY_COMPLETE)
         if not_compared := not_compared_in_brief(len(self.not_compared)):
             found.append(not_compared)
         if removed := control_in_brief(self.view.control):

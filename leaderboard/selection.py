@@ -63,6 +63,25 @@ def chosen_topics(record: BenchmarkRecord, topics: Sequence[str]) -> NDArray[np.
     return np.array(masks, dtype=np.bool_).reshape(len(topics), len(record.queries))
 
 
+def chosen_parts(record: BenchmarkRecord, topics: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+    """Queries ``[Q]`` of what a person chose, by its name; raises as ``check_topics``.
+
+    A category all of whose topics are chosen is one part, else each topic is. Where all of a benchmark is
+    chosen nothing is chosen: there are no parts.
+    """
+    topics_of = {category.name: {topic.name for topic in category.topics} for category in record.categories}
+    named = set(topics).union(*(topics_of.get(topic, ()) for topic in topics))
+    whole = {name: names for name, names in topics_of.items() if name in topics or names <= named}
+    if len(whole) == len(topics_of):
+        return {}
+    within = set().union(*whole.values())
+    parts = [
+        *whole,
+        *(topic for topic in dict.fromkeys(topics) if topic not in whole and topic not in within),
+    ]
+    return dict(zip(parts, chosen_topics(record, parts), strict=True))
+
+
 def topic_weights_with(record: BenchmarkRecord, weights: Sequence[TopicWeight]) -> NDArray[np.float64]:
     """Return the weights ``[Q]`` of a benchmark's queries by their topics; raises as ``check_topics``."""
     return topic_weights_of_queries(weights, *_names(record))

@@ -341,6 +341,9 @@ BEATS: Mapping[Against, str] = {
 }
 """What a score is a share of, for the head of a chart."""
 
+NOBODY_COMPLETE = "No two LLMs answered something of all you chose: each is ranked by the part it answered"
+"""Where a choice is so wide that nobody would be left."""
+
 NOT_COMPARED = "Not compared"
 """Above the LLMs that cannot be ranked against the others."""
 
@@ -358,10 +361,17 @@ def preferred_on_average(n_by_votes: int, n_llms: int) -> str:
     )
 
 
+_TOPICS_NAMED = 3
+
+
 def not_compared_in_words(lacking: Sequence[str]) -> str:
     """Return why an LLM is not compared: it lacks these chosen topics, or shares no query with the others."""
     if lacking:
-        return f"answered nothing on {listed([f'“{topic}”' for topic in lacking])}"
+        named = [f"“{topic}”" for topic in lacking]
+        more = len(named) - _TOPICS_NAMED
+        return (
+            f"answered nothing on {listed(named if more < 1 else [*named[:_TOPICS_NAMED], f'{more} more'])}"
+        )
     return "answered no query that a ranked LLM answered"
 
 

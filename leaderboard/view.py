@@ -58,7 +58,7 @@ class View:
         must_have: LLMs that miss an Essential criterion come after those that do not.
         listing: Which LLMs are shown, in which order, and at what cost; nothing else depends on it.
         against: What LLMs are compared with; None for what the benchmark is made for.
-        keep_partial: Rank LLMs, too, that answered too few of the queries; else they are listed apart.
+        keep_partial: Rank LLMs, too, that answered few queries or lack a topic; else they are listed apart.
 
     Raises:
         LeaderboardError: The floor is out of range.

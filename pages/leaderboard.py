@@ -120,11 +120,12 @@ def _choose_partial(view: View, against: Against) -> None:
     """Draw the switch that ranks LLMs with answers to few queries as well."""
     show("keep_partial", view.keep_partial)
     st.toggle(
-        "Rank LLMs that answered few queries",
+        "Rank LLMs that answered only a part",
         key="keep_partial",
         on_change=lambda: change_view(keep_partial=st.session_state.keep_partial),
         help=f"By default an LLM that answered less than {100 * LEAST_ANSWERED[against]:.0f} % of the "
-        "queries stands below the table: what it did not answer might be better or worse.",
+        "queries, or nothing on a chosen topic, stands below the table: what it did not answer might be "
+        "better or worse.",
     )
 
 

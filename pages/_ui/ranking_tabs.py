@@ -50,6 +50,7 @@ from pages._ui.saved_views import offer_to_keep
 from pages._ui.session import (
     SHOWN_ERRORS,
     as_parameters,
+    change_view,
     draw_chart,
     errors_shown,
     offer_file,
@@ -177,7 +178,16 @@ def _table(catalogue: Catalogue, card: AnswerCard | None, whole: Leaderboard) ->
         st.subheader(NOT_COMPARED, anchor=False)
         st.html(apart)
     if leaderboard.too_few:
-        st.caption("“Rank LLMs that answered few queries” under “Judge and scoring” takes them in.")
+        st.button(
+            _rank_partial_label(len(leaderboard.too_few), len(leaderboard.not_compared)),
+            key="rank_partial",
+            on_click=lambda: change_view(keep_partial=True),
+        )
+
+
+def _rank_partial_label(n: int, n_apart: int) -> str:
+    which = "them" if n == n_apart else f"{n} of them"
+    return f"Rank {which} as well, by what {'it' if n_apart == 1 else 'they'} answered"
 
 
 _FORMATS = {

@@ -216,7 +216,7 @@ class TestFewAnswers:
         assert (shown.coverage["half"], shown.coverage["brevia"]) == (0.5, 1.0)
         assert rows["half"]["answered"] == 0.5
         assert ">Answered<" in ranking_table(shown, (), str, "#000")
-        assert "--keep-partial ranks LLMs that answered few queries, too." in out
+        assert "--keep-partial ranks LLMs that answered only a part, too." in out
         [half] = [line for line in out.splitlines() if " Half " in line]
         assert half.rstrip().endswith("50%")
 

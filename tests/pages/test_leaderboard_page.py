@@ -499,3 +499,16 @@ def test_with_a_filter_the_answer_is_of_those_listed(page: AppTest) -> None:
     assert re.search(r"Your filters hide \d LLMs? that ranks? higher\.", said)
     page.text_input(key="llm_search").set_value("nobody").run()
     assert "No LLM passes your filters" in card(page)
+
+
+def test_llms_that_lack_a_part_of_the_choice_are_ranked_at_the_press_of_a_button(page: AppTest) -> None:
+    open_view(page, benchmark="modern", topic=["Riddles with a twist", "Stories: everyday and open"])
+    complete = names(page)
+    button = page.button(key="rank_partial")
+    assert "Not compared" in texts(page)
+    assert re.fullmatch(r"Rank (them|\d+ of them) as well, by what they answered", button.label)
+    button.click().run()
+    assert parameter(page, "keep-partial") == ["1"]
+    assert len(names(page)) > 3 * len(complete)
+    assert page.toggle(key="keep_partial").value
+    assert not [each for each in page.button if each.key == "rank_partial"]
