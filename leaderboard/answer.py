@@ -316,6 +316,9 @@ class _Maker:
             found.append(f"Your filters hide {hidden}.")
         if missed := missed_in_words(board.misses.get(first, ())):
             found.append(f"None of them meets everything essential: {self.title(first)} {missed}.")
+        n = len(board.ranking.llms)
+        if len(board.too_few) > (enough := n - len(board.not_compared)):
+            found.append(f"Only {enough} of {n} LLMs answered enough of all you chose to be compared.")
         if board.nobody_complete:
             found.append(f"{NOBODY_COMPLETE}.")
         if board.floor_waits:

@@ -176,13 +176,13 @@ def _table(catalogue: Catalogue, card: AnswerCard | None, whole: Leaderboard) ->
         st.html(below)
     if apart := not_compared_table(leaderboard, _link_to_llm(leaderboard), palette().accent):
         st.subheader(NOT_COMPARED, anchor=False)
+        if leaderboard.too_few:
+            st.button(
+                _rank_partial_label(len(leaderboard.too_few), len(leaderboard.not_compared)),
+                key="rank_partial",
+                on_click=lambda: change_view(keep_partial=True),
+            )
         st.html(apart)
-    if leaderboard.too_few:
-        st.button(
-            _rank_partial_label(len(leaderboard.too_few), len(leaderboard.not_compared)),
-            key="rank_partial",
-            on_click=lambda: change_view(keep_partial=True),
-        )
 
 
 def _rank_partial_label(n: int, n_apart: int) -> str:

@@ -506,6 +506,7 @@ def test_llms_that_lack_a_part_of_the_choice_are_ranked_at_the_press_of_a_button
     complete = names(page)
     button = page.button(key="rank_partial")
     assert "Not compared" in texts(page)
+    assert f"Only {len(complete)} of 64 LLMs answered enough of all you chose to be compared." in card(page)
     assert re.fullmatch(r"Rank (them|\d+ of them) as well, by what they answered", button.label)
     button.click().run()
     assert parameter(page, "keep-partial") == ["1"]
