@@ -1,4 +1,4 @@
-"""Entry of the web application: navigation and the warm-up of the encoder."""
+"""Entry of the web application: navigation and the warm-up of the judge."""
 
 import streamlit as st
 
@@ -9,7 +9,9 @@ from pages._ui.session import navigation, warm_up
 st.set_page_config(page_title="USL – which LLM suits you?", page_icon="◎", layout="wide")
 st.html(STYLE_SHEET)
 st.session_state.through_app = True
-warm_up()
 page = navigation()
 open_private_link()
-page.run()
+try:
+    page.run()
+finally:  # Not before: the default ranking needs no encoder, and would wait while it is loaded.
+    warm_up()

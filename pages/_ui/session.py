@@ -15,7 +15,7 @@ from streamlit.navigation.page import Page
 
 from crm import registry
 from crm.criteria import CriteriaSet
-from crm.embedded.encoder import sentence_encoder
+from crm.embedded.model import embedded_crm
 from crm.errors import CRMError
 from crm.protocol import CRM
 from db import DatabaseError
@@ -48,8 +48,13 @@ def service() -> Service:
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> None:
-    """Load the sentence encoder in the background, so that the first page need not wait for it."""
-    Thread(target=sentence_encoder, name="warm-up", daemon=True).start()
+    """Have the bundled judge read a criterion in the background, so that the first typed one need not wait
+    until its networks are loaded."""
+
+    def read_one() -> None:
+        embedded_crm().direction(CriteriaSet.of(["Concise"]))
+
+    Thread(target=read_one, name="warm-up", daemon=True).start()
 
 
 def current_view() -> View:
