@@ -372,21 +372,24 @@ class Request:
         Nothing is asked for where a person wants LLMs with a part of the answers, and where nobody can be
         compared otherwise.
         """
-        found = self._counted_parts(counted)
-        return {} if self.view.keep_partial or self._is_too_much(margins, found) else found
+        if self.view.keep_partial or self._is_too_much(margins, counted):
+            return {}
+        return self._counted_parts(counted)
 
     def _counted_parts(self, counted: Mask) -> dict[str, Mask]:
         parts = chosen_parts(self.benchmark.record, self.view.topics)
         return {name: queries & counted for name, queries in parts.items() if (queries & counted).any()}
 
-    def _is_too_much(self, margins: Margins, parts: Mapping[str, Mask]) -> bool:
+    def _is_too_much(self, judged: Judged, counted: Mask) -> bool:
         """Return whether less than two LLMs answered something of each of several parts, while most can be
         compared by what they answered."""
-        answered = np.array([margins.present[:, queries].any(axis=1) for queries in parts.values()])
-        if len(parts) <= 1 or int(answered.all(axis=0).sum()) >= _FEWEST_COMPLETE:
+        if not isinstance(judged, Margins) or len(parts := self._counted_parts(counted)) <= 1:
+            return False
+        answered = np.array([judged.present[:, queries].any(axis=1) for queries in parts.values()])
+        if int(answered.all(axis=0).sum()) >= _FEWEST_COMPLETE:
             return False
         by_part = coverage(
-            margins.asked,
+            judged.asked,
             self.benchmark.category_index,
             len(self.benchmark.category_names),
             used=np.any([*parts.values()], axis=0),
@@ -444,9 +447,9 @@ class Request:
             n_by_votes=self.n_by_votes,
             answered=dict(zip(self.llms, shares, strict=False)),
             not_compared={} if judged is None else self._not_compared(judged, counted),
-            nobody_complete=isinstance(judged, Margins)
+            nobody_complete=judged is not None
             and not self.view.keep_partial
-            and self._is_too_much(judged, self._counted_parts(counted)),
+            and self._is_too_much(self._of_ranked(judged, counted), counted),
             too_few=() if judged is None else self._too_few(judged, counted),
         )
 

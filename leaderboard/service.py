@@ -317,13 +317,8 @@ class Service:
         for criterion in checked.ranked or (None,):
             prob, reasons = crm.explain(CriteriaSet((criterion,) if criterion else ()), first, second)
             if criterion is None and (ahead := self._ahead_by_votes(request, pair, query)):
-                prob, reasons = (
-                    float(expit(logit(prob) + ahead)),
-                    [
-                        _by_votes(ahead, known=request.are_rated(pair)),
-                        *reasons,
-                    ],
-                )
+                prob = float(expit(logit(prob) + ahead))
+                reasons = [_by_votes(ahead, known=request.are_rated(pair)), *reasons]
             warning = reasons_against.get(criterion) if criterion else None
             verdicts.append(CriterionVerdict(criterion, prob, tuple(reasons), warning))
         return tuple(verdicts)
