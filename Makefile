@@ -15,11 +15,11 @@ VLLM_READY := $(VLLM)/.requirements
 IN_OWN_TMP := export OMP_NUM_THREADS=1 RAY_worker_niceness=0 TMPDIR=$$(mktemp -d) && trap 'rm -rf "$$TMPDIR"' EXIT &&
 # One core a worker: threads of PyTorch that wait for each other cost more than they save.
 ON_TWO_CORES := -n 2 --dist loadscope --no-loadscope-reorder
-BENCHMARKS := $(patsubst benchmarks/%.py,benchmarks.%,$(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
+BENCHMARKS := $(patsubst benchmarks/%.py,benchmarks.%,$(filter-out benchmarks/_% benchmarks/pictures.py,$(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-fast test-vllm coverage lint format bench clean
+.PHONY: help run test test-fast test-vllm coverage lint format bench pictures clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -52,6 +52,9 @@ format: $(TEST_READY) ## Rewrite the code in the project's format
 
 bench: $(TEST_READY) ## Run every measurement in benchmarks/ and print its table
 	@for module in $(BENCHMARKS); do $(VENV)/bin/python -m $$module || exit 1; done
+
+pictures: $(TEST_READY) ## Make the README's picture and animation anew from the running app
+	@$(VENV)/bin/python -m benchmarks.pictures
 
 clean: ## Remove .venv, .venv-vllm and caches; the database under data/ stays
 	@rm -rf $(VENV) $(VLLM) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage

@@ -1,6 +1,7 @@
 """Measurements, each a command that prints one table: ``python -m benchmarks.NAME`` (docs/measurements.md).
 
-- `live_rescore`, `first_paint`, `topic_map`: how long a person waits
+- `live_rescore`, `first_paint`, `felt_waits`, `topic_map`: how long a person waits
+- `layout_shift`: what jumps meanwhile
 - `score_popular`, `clustering`, `ray_engine`, `scaling_plan`: how long offline jobs take
 - `default_ranking`, `length_control`: rankings against AlpacaEval's official ones
 - `held_to_votes`: the default ranking of current LLMs against people's votes
@@ -9,4 +10,5 @@
 - `training_size`, `long_responses`, `gaming`: how good the embedded judge is, and how far it can be gamed
 - `simulated_users`, `history_checklists`: how well a person's criteria are learnt
 - `same_answers`, `house_size`: two checkouts of the code compared
+- `pictures`: no measurement; makes the README's pictures from the running app (``make pictures``)
 """

@@ -32,6 +32,7 @@ class TableKind:
         chooser: The key that says what kind of settings a table has; empty where there is one kind.
         fix: How to fix a file that cannot be read.
         inner: Keys that may hold tables of their own.
+        above: Keys that may stand above the tables, each a text.
     """
 
     one: str
@@ -39,6 +40,7 @@ class TableKind:
     chooser: str
     fix: str
     inner: frozenset[str] = frozenset()
+    above: frozenset[str] = frozenset()
 
 
 def read_tables(file: Path, kind: TableKind) -> dict[str, Mapping[str, Any]]:
@@ -47,9 +49,28 @@ def read_tables(file: Path, kind: TableKind) -> dict[str, Mapping[str, Any]]:
     Raises:
         ConfigError: The file cannot be read, is no TOML, or has something other than named tables.
     """
+    tables = {name: values for name, values in _read(file, kind).items() if name not in kind.above}
+    for name, values in tables.items():
+        _check_table(name, values, file, kind)
+    return tables
+
+
+def read_above(file: Path, kind: TableKind, key: str) -> str | None:
+    """Return what a key above the tables says; None where it is not there.
+
+    Raises:
+        ConfigError: The file cannot be read, is no TOML, or the key holds no text.
+    """
+    value = _read(file, kind).get(key)
+    if value is not None and not isinstance(value, str):
+        raise ConfigError(f"{file.name}: {key!r} must be the name of a {kind.one} in quotes.")
+    return value
+
+
+def _read(file: Path, kind: TableKind) -> dict[str, Any]:
     try:
         with file.open("rb") as opened:
-            tables = tomllib.load(opened)
+            return tomllib.load(opened)
     except OSError as error:
         reason = error.strerror or "unknown reason"
         raise ConfigError(f"The file of {kind.many} {file} cannot be read ({reason}): {kind.fix}.") from error
@@ -58,9 +79,6 @@ def read_tables(file: Path, kind: TableKind) -> dict[str, Mapping[str, Any]]:
         place = re.search(r"\(at ([^)]*)\)", str(error))
         where = f" at {place[1]}" if place else ""
         raise ConfigError(f"{file.name} is not valid TOML{where}: fix it there.") from None
-    for name, values in tables.items():
-        _check_table(name, values, file, kind)
-    return tables
 
 
 def read_settings(
@@ -263,7 +281,15 @@ VARIABLE = "USL_CRMS"
 """Environment variable that names the file."""
 DEFAULT_FILE = Path(__file__).resolve().parent.parent / "crms.toml"
 
-_JUDGES = TableKind("judge", "judges", "backend", f"fix the path in {VARIABLE} or unset it")
+DEFAULT_KEY = "default_crm"
+"""Key above the tables: which judge makes the ranking without criteria."""
+_JUDGES = TableKind(
+    "judge",
+    "judges",
+    "backend",
+    f"fix the path in {VARIABLE} or unset it",
+    above=frozenset([DEFAULT_KEY]),
+)
 
 
 @dataclass(frozen=True)
@@ -306,6 +332,11 @@ def read_config(file: Path) -> dict[str, JudgeTable]:
     Raises ConfigError: The file cannot be read, is no TOML, or has something other than judges.
     """
     return {name: _table(name, values, file) for name, values in read_tables(file, _JUDGES).items()}
+
+
+def read_default(file: Path) -> str | None:
+    """Return the judge that the file wants for the ranking without criteria; raises as ``read_above``."""
+    return read_above(file, _JUDGES, DEFAULT_KEY)
 
 
 def _table(name: str, values: Mapping[str, Any], file: Path) -> JudgeTable:

@@ -2,12 +2,14 @@
 
 - `view`: what a person chose, as a value that a link carries; `selection`: which queries that means
 - `request`: a view with what it names looked up; `result`: what a page shows of it
+- `several_wishes`: a line that lists several criteria
 - `reading`: how the judge reads a criterion; `amounts`: how much there is of what criteria count
 - `service`: from a view to a leaderboard, joining this with `db` and `crm`
 - `benchmark`: a stored benchmark as a judge sees it; `cache`: results kept in memory
 - `scoring_jobs`: slow judges at work; `live_ranking`: what there is of their leaderboards so far
 - `statistics`: win rates, intervals and rankings as pure functions on arrays
 - `answer`: a ranking as an answer in a few sentences: who, why, how reliable, what would change it
+- `three_answers`: one question with answers that show the difference
 - `robustness`: what is significant in a view's ranking, and what its top depends on
 - `listed`: the LLMs of a ranking that pass a view's filters; `offers`: what they cost for what they are worth
 - `compare`: several views side by side; `alignment`: how well each LLM meets each criterion
@@ -19,6 +21,7 @@
 - `user_data`: uploads of a session, profiles, the admin token
 - `render`: figures, tables and texts for pages; `sentences`: what is written about a ranking
 - `export`: rankings and comparisons as CSV and JSON, and CSV back to ranks
+- `citation`: how a view is cited
 - `file_formats`: a leaderboard as a file of any format; `every_eval_ever`: that of a shared schema of results
 - `errors`: what can go wrong, each message one sentence that says how to fix it
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +30,7 @@ from leaderboard.listed import Listed, list_llms, monthly_costs
 from leaderboard.llm_facts.files import load_catalogue
 from leaderboard.llm_facts.listing import Listing, use_per_day
 from leaderboard.offers import contenders, offers
+from leaderboard.render.picture import ranking_picture
 from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.progress import progress_line
 from leaderboard.sentences import UNDER_FLOOR, interpret, left_out_sentence, missed_in_words, warning_sentence
@@ -58,6 +60,7 @@ class RankFormat(StrEnum):
     JSON = FileFormat.JSON.value
     PARQUET = FileFormat.PARQUET.value
     EVERY_EVAL_EVER = FileFormat.EVERY_EVAL_EVER.value
+    PNG = "png"
 
 
 @app.command()
@@ -122,8 +125,13 @@ def rank(
     keep_partial: Annotated[
         bool, typer.Option(help="Rank LLMs, too, that answered few queries or lack a topic.")
     ] = False,
+    default_crm: Annotated[
+        str | None,
+        typer.Option(help="Who judges the ranking without criteria; by default as crms.toml says, or --crm."),
+    ] = None,
     format: Annotated[
-        RankFormat, typer.Option(help="How it is printed; csv-full says what it is a ranking of.")
+        RankFormat,
+        typer.Option(help="How it is printed; csv-full says what it is a ranking of, png is a picture."),
     ] = RankFormat.TABLE,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where it is written instead of printed.")
@@ -156,6 +164,7 @@ def rank(
         ),
         against,
         keep_partial,
+        default_crm,
     )
     if profile is not None:
         view = _view_of_profile(profile, view, context)
@@ -173,14 +182,20 @@ def rank(
     hidden = listed.leaderboard.caveats[-1] if listed.hidden else ""
     for note in filter(None, (*about_criteria, *others, hidden)):
         typer.echo(f"note: {note}", err=True)
-    if format is not RankFormat.TABLE:
+    if format not in (RankFormat.TABLE, RankFormat.PNG):
         _write(file_of(listed.leaderboard, FileFormat(format.value), facts=listed.facts), output)
         return
     found = contenders(service, leaderboard.view)
     choice = offers(leaderboard, found, catalogue, listed.leaderboard.llms) if found else None
     readings = read_criteria(leaderboard)
     won = won_alone(service, leaderboard.view, looked_at_alone(leaderboard, readings))
-    for line in make_answer(leaderboard, listed, Evidence(choice, readings, won)).in_brief:
+    evidence = Evidence(choice, readings, won)
+    answer = make_answer(leaderboard, listed, evidence)
+    if format is RankFormat.PNG:
+        today = datetime.now(UTC).date()
+        _write(ranking_picture(listed.leaderboard, answer, evidence.like_first, made=today), output)
+        return
+    for line in answer.in_brief:
         typer.echo(line)
     typer.echo()
     _print_ranking(listed, len(leaderboard.llms))
@@ -241,11 +256,12 @@ def _view_of_profile(file: Path, asked: View, context: typer.Context) -> View:
 
 
 def _check_output(format: RankFormat, output: Path | None) -> None:
-    """Raise LeaderboardError, before anything is computed: the table is for reading, Parquet is not."""
+    """Raise LeaderboardError, before anything is computed: the table is for reading, others are not."""
     if format is RankFormat.TABLE and output is not None:
         raise LeaderboardError("A table is only printed: choose another --format for a file.")
-    if format is RankFormat.PARQUET and output is None and sys.stdout.isatty():
-        raise LeaderboardError("Parquet cannot be read on a screen: name a file with --output.")
+    if format in (RankFormat.PARQUET, RankFormat.PNG) and output is None and sys.stdout.isatty():
+        what = "Parquet" if format is RankFormat.PARQUET else "A picture"
+        raise LeaderboardError(f"{what} cannot be read on a screen: name a file with --output.")
 
 
 def _write(content: bytes, output: Path | None) -> None:
@@ -298,12 +314,18 @@ def _print_ranking(listed: Listed, n_llms: int) -> None:
         f"\n{info.title}, version {info.version or '–'}: {leaderboard.n_queries} queries, "
         f"{n_llms} LLMs against "
         f"{leaderboard.opponent if leaderboard.against is Against.ALL else leaderboard.benchmark.baseline}, "
-        f"judged by {leaderboard.view.crm}.",
+        f"judged by {leaderboard.judge}{_compared_with(leaderboard)}.",
         highlight=False,
         markup=False,
     )
     if leaderboard.criteria and leaderboard.summary:
         console.print(leaderboard.summary, highlight=False)
+
+
+def _compared_with(leaderboard: Leaderboard) -> str:
+    if leaderboard.default_crm == leaderboard.judge:
+        return ""
+    return f", compared with the ranking without criteria by {leaderboard.default_crm}"
 
 
 def _print_under_floor(leaderboard: Leaderboard, console: Console) -> None:
@@ -335,7 +357,7 @@ def _print_correlations(correlations: Correlations) -> None:
     table.add_row("LLMs in both", str(correlations.n))
     console = Console()
     console.print(table)
-    console.print(interpret(correlations).replace("the crowd's", "the reference"), highlight=False)
+    console.print(interpret(correlations).replace("the average ranking", "the reference"), highlight=False)
 
 
 def main() -> None:

@@ -71,6 +71,11 @@ class Evidence:
     won: Mapping[Criterion, Mapping[str, float]] = field(default_factory=dict)
     without_one: tuple[WithoutOne, ...] = ()
 
+    @property
+    def like_first(self) -> tuple[str, ...]:
+        """The LLMs that cannot be told apart from the first, itself included; none while that is unknown."""
+        return tuple(offer.llm for offer in self.choice.offers if offer.like_first) if self.choice else ()
+
 
 def read_criteria(leaderboard: Leaderboard) -> tuple[ReadCriterion, ...]:
     """Return how the view's judge reads each of its criteria; raises as ``registry.get_crm``."""
@@ -227,7 +232,7 @@ class _Maker:
         if not left.llms and self.shown.hidden:
             title = "No LLM passes your filters"
         elif left.ranking.under_floor and not left.ranking.ranks:
-            title = "Your filters leave only LLMs under the floor, which are generally not preferred"
+            title = "Your filters leave only LLMs below the floor: most people prefer others"
         else:
             title = "No LLM could be ranked here"
         return Answer("", title, against=self._against())
@@ -257,10 +262,10 @@ class _Maker:
         elif self.partial:
             title = f"{how_many} could still come first"
         elif n_alike == n:
-            title = f"None of the {everyone} can be told apart from the first"
+            title = f"All {everyone} are practically tied"
         else:
-            title = f"{how_many} cannot be told apart at the top"
-        tail = f"; by a hair first: {found.title}" if len(level) == 1 else ""
+            title = f"{how_many} are practically tied at the top"
+        tail = f"; first by a hair: {found.title}" if len(level) == 1 else ""
         lead = f"So far {whom.lower()}" if self.partial else whom
         return replace(found, lead=lead, title=title, tail=tail, decided=False)
 
@@ -310,7 +315,7 @@ class _Maker:
         ranks = board.ranking.ranks
         if not board.view.criteria:
             found.append(preferred_on_average(board.n_by_votes, len(board.ranking.llms)))
-            found.append("Say what you like for an answer of your own.")
+            found.append("Say what you like to get an answer of your own.")
         if better := sum(rank < ranks[first] for rank in ranks.values()):
             hidden = f"{_number(better, 'LLM')} that {'ranks' if better == 1 else 'rank'} higher"
             found.append(f"Your filters hide {hidden}.")
@@ -322,7 +327,7 @@ class _Maker:
         if board.nobody_complete:
             found.append(f"{NOBODY_COMPLETE}.")
         if board.floor_waits:
-            found.append("LLMs that are generally not preferred have not been set apart yet.")
+            found.append("LLMs that few people prefer are still to be set apart.")
         if left_out := left_out_in_brief(board.left_out if board.criteria else ()):
             found.append(f"{left_out}.")
         return tuple(found)
@@ -338,7 +343,7 @@ class _Maker:
         if self.evidence.won and len(self.leaderboard.criteria) > 1:
             parts.append(self._alone(self.evidence.won, rivals))
         why = "; ".join(filter(None, parts)) or self._all_together(rivals)
-        return f"{why}; this in spite of {listed(against)}" if against else why
+        return f"{why}; this despite {listed(against)}" if against else why
 
     def _of_whom(self, n: int) -> str:
         """Return who an LLM is compared with, after “the fewest”."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -178,6 +179,16 @@ class LoadedBenchmark:
     def _baseline_responses(self) -> Sequence[str | None]:
         with self.database.session() as session:
             return response_texts(session, find_benchmark(session, self.record.info.slug), self.baseline)
+
+    @cached_property
+    def query_titles(self) -> tuple[str, ...]:
+        """What each query is called where its text is not there: “Recipes, question 3” ``[Q]``."""
+        seen: Counter[tuple[str, str]] = Counter()
+        titles = []
+        for query in self.record.queries:
+            seen[query.category, query.topic] += 1
+            titles.append(f"{query.topic}, question {seen[query.category, query.topic]}")
+        return tuple(titles)
 
     def text_at(self, llm: str, query: int) -> str | None:
         """Return an LLM's, or the baseline's, response to one query; None where it is not stored."""

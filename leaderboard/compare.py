@@ -19,7 +19,7 @@ from leaderboard.view import DEFAULT_CRM, View
 
 MAX_VIEWS = 8
 LETTERS = "ABCDEFGH"
-CROWD = "∅, the crowd"
+NO_CRITERIA = "without criteria"
 _MIN_LLMS = 2
 
 
@@ -94,7 +94,7 @@ def side_by_side(columns: Sequence[Column]) -> SideBySide:
 
 def in_words(view: View, benchmark_title: str) -> str:
     """Return what a view is: its criteria, topics and benchmark, then whatever is not the default."""
-    parts = [str(view.criteria) if view.criteria else CROWD]
+    parts = [str(view.criteria) if view.criteria else NO_CRITERIA]
     parts.append(", ".join(view.topics) or "all topics")
     if view.topic_weights:
         parts.append(f"weights {', '.join(map(str, view.topic_weights))}")
@@ -103,10 +103,12 @@ def in_words(view: View, benchmark_title: str) -> str:
     parts.append(benchmark_title)
     if view.crm != DEFAULT_CRM:
         parts.append(f"judged by {view.crm}")
+    if view.default_crm is not None:
+        parts.append(f"compared with the default ranking of {view.default_crm}")
     if view.soft:
-        parts.append("soft scores")
+        parts.append("average confidence")
     if view.control is not Control.NONE:
-        parts.append(f"{CONTROL_NAMES[view.control].lower()} removed")
+        parts.append(f"adjusted for {CONTROL_NAMES[view.control].lower()}")
     if view.floor is not None:
         parts.append(f"only {floor_in_words(view.floor)} without criteria")
     if view.must_have:

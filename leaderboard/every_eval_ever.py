@@ -145,7 +145,7 @@ def _metric(leaderboard: Leaderboard, said: Mapping[str, str]) -> dict[str, Any]
         "metric_parameters": {
             "against": against.value,
             "baseline": leaderboard.benchmark.baseline if against is Against.BASELINE else None,
-            "judge": leaderboard.view.crm,
+            "judge": leaderboard.judge,
             "judge_version": leaderboard.crm_version,
             "controlled_for": None if control is Control.NONE else control.value,
         },

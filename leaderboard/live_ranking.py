@@ -23,12 +23,15 @@ from leaderboard.statistics.win_rate import Mask
 
 _RANKINGS_KEPT = 64
 
+DefaultOn = Callable[[Mask], Ranking]
+
 
 class LiveRankings:
     """Slow judges' leaderboards; may be shared between threads.
 
     A view's criteria are judged first: they are what the person waits for. ∅, which only tells what has
-    changed, comes after them, is shown when it is complete, and then serves all criteria.
+    changed, comes after them, is shown when it is complete, and then serves all criteria. Either may be a
+    judge's that needs no time.
     """
 
     def __init__(self) -> None:
@@ -44,8 +47,13 @@ class LiveRankings:
         """Return the score matrix under the criteria and what fills it; a CRMError if there are no texts."""
         return self._scheduler.job(benchmark, crm, criteria).task
 
-    def leaderboard(self, request: Request, subscriber: str | None, patience: float) -> Leaderboard:
+    def leaderboard(
+        self, request: Request, subscriber: str | None, patience: float, default_on: DefaultOn
+    ) -> Leaderboard:
         """Return the leaderboard on the queries judged so far; see ``Service.leaderboard``.
+
+        Args:
+            default_on: Returns ∅ on some queries ``[Q]``, where its judge needs no time.
 
         Raises:
             LeaderboardError: No query is selected.
@@ -59,9 +67,24 @@ class LiveRankings:
         own, *comparison = (
             self._scheduler.progress(job, subscriber or ANYBODY, request.selected) for job in jobs
         )
-        return self._ranked(request, jobs, Judging(own, *comparison))
+        return self._ranked(request, jobs, Judging(own, *comparison), default_on)
 
-    def judged(self, request: Request) -> tuple[NDArray[np.float32], Mask, Mask | None]:
+    def comparison(
+        self, request: Request, subscriber: str | None, patience: float
+    ) -> tuple[Ranking | None, Judging]:
+        """Return ∅ for a view whose criteria need no time, None until it is judged; raises as ``task``."""
+        [job] = self._needed(request)
+        if subscriber is not None:
+            self._subscribe([job], subscriber, request, patience)
+        progress = self._scheduler.progress(job, subscriber or ANYBODY, request.selected)
+        judging = Judging(Progress(State.FINISHED, progress.pairs_all, progress.pairs_all), progress)
+        if progress.state is not State.FINISHED:
+            return None, judging
+        return self._ranking(request, job.task, request.selected), judging
+
+    def judged(
+        self, request: Request, default_on: DefaultOn
+    ) -> tuple[NDArray[np.float32], Mask, Mask | None]:
         """Return what there is so far: matrix, queries ``[Q]`` LLMs can be compared on, LLMs under the floor.
 
         Raises as ``task``.
@@ -69,8 +92,10 @@ class LiveRankings:
         own, *comparison = (job.task for job in self._needed(request))
         matrix, selected = own.matrix, request.selected
         counted = matrix.comparable(selected) if matrix.todo[:, selected].any() else selected
-        if request.view.floor is None or not counted.any() or not comparison:
+        if request.view.floor is None or not counted.any() or not request.criteria:
             return matrix.prob, counted, None
+        if not comparison:
+            return matrix.prob, counted, request.under_floor(default_on(counted))
         [under_default] = comparison
         known = not under_default.matrix.todo[:, selected].any()
         default = self._ranking(request, under_default, counted) if known else None
@@ -88,13 +113,16 @@ class LiveRankings:
         self, request: Request, on_progress: Callable[[Progress], None] | None, *, compare: bool
     ) -> None:
         """Do the view's work in this thread; see ``Service.judge``."""
-        for job in self._needed(request) if compare else self._needed(request)[:1]:
-            job.task.judge_now(request.selected, on_progress)
+        for job in self._needed(request):
+            if compare or job.task.criteria == request.criteria:
+                job.task.judge_now(request.selected, on_progress)
 
     def _needed(self, request: Request) -> list[ScheduledTask]:
-        """Return the jobs of the view, in the order in which they are done."""
-        needed = [request.criteria, CriteriaSet()] if request.criteria else [CriteriaSet()]
-        return [self._scheduler.job(request.benchmark, request.crm, criteria) for criteria in needed]
+        """Return the jobs of the view's slow judges, in the order in which they are done."""
+        asked = [request, request.default] if request.criteria else [request]
+        return [
+            self._scheduler.job(one.benchmark, one.crm, one.criteria) for one in asked if not one.is_instant
+        ]
 
     def _subscribe(
         self, jobs: list[ScheduledTask], subscriber: str, request: Request, patience: float
@@ -114,7 +142,9 @@ class LiveRankings:
                 act(job)
                 return
 
-    def _ranked(self, request: Request, jobs: list[ScheduledTask], judging: Judging) -> Leaderboard:
+    def _ranked(
+        self, request: Request, jobs: list[ScheduledTask], judging: Judging, default_on: DefaultOn
+    ) -> Leaderboard:
         own, under_default = jobs[0].task, jobs[-1].task
         finished = judging.own.state is State.FINISHED
         counted = request.selected if finished else own.matrix.comparable(request.selected)
@@ -124,7 +154,9 @@ class LiveRankings:
                 request.rank(nothing, request.selected), None, counted=counted, judging=judging
             )
         default: Ranking | None = None
-        if judging.comparison is None or judging.comparison.state is State.FINISHED:
+        if request.criteria and request.default.is_instant:
+            default = default_on(counted)
+        elif judging.comparison is None or judging.comparison.state is State.FINISHED:
             default = self._ranking(request, under_default, counted)
         ranking = self._ranking(request, own, counted, request.under_floor(default))
         return request.leaderboard(ranking, default, counted=counted, judging=judging, judged=own.matrix.prob)
@@ -136,7 +168,8 @@ class LiveRankings:
         matrix = task.matrix
         floor = None if under_floor is None else under_floor.tobytes()
         state = task.criteria.key, matrix.n_judged, counted.tobytes(), floor
+        judged_by = request if task.criteria else request.default
         return self._rankings.get(
-            (request.benchmark_key, request.scoring, *state),
-            lambda: request.rank(matrix.prob, counted, under_floor, criteria=task.criteria),
+            (judged_by.benchmark_key, request.scoring, *state),
+            lambda: judged_by.rank(matrix.prob, counted, under_floor),
         )

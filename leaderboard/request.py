@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from crm import registry
 from crm.criteria import CriteriaSet, Criterion, Weight
 from crm.embedded.encoder import sentence_encoder
 from crm.protocol import CRM, ChecksCriteria, CriterionWarning, MeasuresResponses, win_rate_error
@@ -114,12 +115,31 @@ _WARNINGS: SharedCache[tuple[CriterionWarning, ...]] = SharedCache(256)
 """Asked for several times as a page is drawn."""
 
 
-def check_opponents(view: View, benchmark: LoadedBenchmark, crm: CRM) -> None:
-    """Raise a LeaderboardError unless LLMs can be ranked against what the view asks for."""
+def judges_of(view: View, benchmark: LoadedBenchmark) -> tuple[CRM, CRM]:
+    """Return the judge of the view's criteria and that of ∅.
+
+    The file of judges cannot want a judge for ∅ that a view's opponents are too many for; a view can, and is
+    told so by ``check_opponents``.
+
+    Raises:
+        CRMError: There is no such judge, or it cannot be made.
+    """
+    crm, wanted = registry.get_crm(view.crm), view.default_crm or registry.default_crm_name()
+    if wanted is None:
+        return crm, crm
+    default = registry.get_crm(wanted)
+    every_other = (view.against or benchmark.default_against) is Against.ALL
+    fits = view.default_crm or not every_other or isinstance(default, MeasuresResponses)
+    return crm, default if fits else crm
+
+
+def check_opponents(view: View, benchmark: LoadedBenchmark, *crms: CRM) -> None:
+    """Raise a LeaderboardError unless the judges can rank LLMs against what the view asks for."""
     if (view.against or benchmark.default_against) is Against.BASELINE:
         _ = benchmark.baseline
         return
-    measuring(crm)
+    for crm in crms:
+        measuring(crm)
     if view.control is not Control.NONE:
         raise LeaderboardError(
             "Length and style can be removed only where LLMs are ranked against a baseline: control for "
@@ -152,6 +172,8 @@ class Request:
     """What a view asks for.
 
     Attributes:
+        crm: The judge of the criteria; where none is left to rank by, that of ∅.
+        default_crm: The judge of ∅.
         selected: The queries of the view's topics ``[Q]``.
         checked: The view's criteria, without what the judge cannot judge.
         terms: What the view controls for ``[L, Q, P]``; None if nothing.
@@ -160,6 +182,7 @@ class Request:
     view: View
     benchmark: LoadedBenchmark
     crm: CRM
+    default_crm: CRM
     selected: Mask
     checked: CheckedCriteria
     terms: NDArray[np.float64] | None = None
@@ -169,6 +192,11 @@ class Request:
     def is_instant(self) -> bool:
         """Whether the judge fills a score matrix quicker than it could be read from the database."""
         return self.crm.representation is not None
+
+    @cached_property
+    def default(self) -> Request:
+        """What is asked for without the criteria: ∅, by its judge."""
+        return replace(self, crm=self.default_crm, checked=replace(self.checked, ranked=CriteriaSet()))
 
     @property
     def criteria(self) -> CriteriaSet:
@@ -246,17 +274,15 @@ class Request:
         counted: Mask,
         under_floor: Mask | None = None,
         missed: NDArray[np.int64] | None = None,
-        criteria: CriteriaSet | None = None,
     ) -> Ranking:
         """Rank on the counted queries ``[Q]`` of what is judged; a LeaderboardError if none is.
 
         Args:
-            criteria: What was judged by; by default what the view's ranking is made by.
             under_floor: The LLMs ``[L]`` that are left out.
             missed: How many musts each LLM misses ``[L]``.
         """
         judged = self._of_ranked(judged, counted)
-        judge_error = self._judge_error(self.criteria if criteria is None else criteria)
+        judge_error = self._judge_error()
         if isinstance(judged, Margins):
             return rank_by_duels(
                 self.llms,
@@ -290,7 +316,7 @@ class Request:
     def estimate(self, judged: Judged, counted: Mask) -> Rated:
         """Return the win rates behind ``rank``, with what intervals are made from; raises as ``rank``."""
         judged = self._of_ranked(judged, counted)
-        judge_error = self._judge_error(self.criteria)
+        judge_error = self._judge_error()
         if isinstance(judged, Margins):
             return bradley_terry(
                 judged,
@@ -312,10 +338,10 @@ class Request:
             judge_error=judge_error,
         )
 
-    def _judge_error(self, criteria: CriteriaSet) -> JudgeError:
+    def _judge_error(self) -> JudgeError:
         """Return by how much the judge mistakes win rates; of each LLM ``[L]`` where votes hold ∅."""
-        by_judge = win_rate_error(self.crm, criteria)
-        if criteria or not self.n_by_votes:
+        by_judge = win_rate_error(self.crm, self.criteria)
+        if self.criteria or not self.n_by_votes:
             return by_judge
         return np.where(np.isfinite(self.ratings), min(VOTES_ERROR, by_judge), by_judge)
 
@@ -429,6 +455,7 @@ class Request:
             criteria=self.criteria,
             benchmark=self.benchmark.record,
             crm_version=self.crm.version,
+            default_crm=self.default_crm.name,
             ranking=ranking,
             default=default,
             changes=unknown if default is None else rank_changes(ranking, default),

@@ -39,10 +39,12 @@ from leaderboard.view import Against, View
 
 @dataclass(frozen=True)
 class Judging:
-    """How far a slow judge is with a view.
+    """How far slow judges are with a view.
 
     Attributes:
-        comparison: Under ∅, which is judged afterwards; None where the view has no criteria.
+        own: With what the ranking is made by; finished from the start where its judge needs no time.
+        comparison: With ∅, which is judged afterwards; None where the view has no criteria, and where the
+            judge of ∅ needs no time.
     """
 
     own: Progress
@@ -65,9 +67,10 @@ class Leaderboard:
     """What a view shows; of a slow judge, what there is so far.
 
     Attributes:
+        default_crm: The judge of ∅.
         criteria: What the ranking is made by: the view's criteria without those that are left out.
         ranking: The LLMs above the floor under these criteria; all of them unranked while nothing is judged.
-        default: The same queries under ∅, the same judge without criteria; None until it is judged.
+        default: The same queries under ∅, by the judge of ∅; None until it is judged.
         changes: Places climbed since ∅, in the order of ``ranking.llms``; NaN while that is unknown.
         correlations: Of the ranking (predicted) with ∅ (reference); None while that is unknown.
         summary: One plain sentence on them; empty while they are unknown.
@@ -94,6 +97,7 @@ class Leaderboard:
     criteria: CriteriaSet
     benchmark: BenchmarkRecord
     crm_version: str
+    default_crm: str
     ranking: Ranking
     default: Ranking | None
     changes: NDArray[np.float64]
@@ -118,6 +122,11 @@ class Leaderboard:
     too_few: tuple[str, ...] = ()
 
     @property
+    def judge(self) -> str:
+        """The judge of the ranking: without criteria that of ∅."""
+        return self.view.crm if self.criteria else self.default_crm
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         """What a picture or a file must not lose: why it is partial, weighted, narrow or doubtful."""
         if self.said:
@@ -136,7 +145,7 @@ class Leaderboard:
         if removed := control_in_brief(self.view.control):
             found.append(removed)
         if self.floor_waits:
-            found.append("The floor comes with the comparison with the crowd")
+            found.append("The floor comes with the comparison with the average ranking")
         elif self.view.floor is not None and self.criteria:
             found.append(floor_in_brief(self.view.floor, len(self.ranking.under_floor)))
         llms = self.ranking.llms

@@ -40,21 +40,22 @@ _DECIMALS = 9
 
 
 def interpret(correlations: Correlations, *, queries: int | None = None) -> str:
-    """Say in one sentence how "your ranking" relates to the crowd's, the default ranking.
+    """Say in one sentence how "your ranking" relates to the average ranking, that without criteria.
 
     Args:
         correlations: of the person's ranking (predicted) with the default ranking (reference).
         queries: how many queries the person's ranking rests on, for a caution where they are few.
     """
     if correlations.n == 1:
-        return "Only one LLM is ranked, so there is nothing to compare with the crowd's ranking."
+        return "Only one LLM is ranked, so there is nothing to compare with the average ranking."
     if correlations.n < MIN_LLMS:
         what = "is the same as" if round(correlations.tau, _DECIMALS) == 1 else "differs from"
         few = f"with only {correlations.n} LLMs that could well be chance"
-        return f"Your ranking {what} the crowd's, but {few}."
+        return f"Your ranking {what} the average ranking, but {few}."
     relation = _relation(correlations)
     if queries is not None and queries < MIN_QUERIES:
-        return f"Judging by only {queries} {'query' if queries == 1 else 'queries'}, your ranking {relation}."
+        questions = "question" if queries == 1 else "questions"
+        return f"Judging by only {queries} {questions}, your ranking {relation}."
     return f"Your ranking {relation}."
 
 
@@ -63,32 +64,39 @@ def _relation(correlations: Correlations) -> str:
     tau = round(correlations.tau, _DECIMALS)
     chance = correlations.p_value >= SIGNIFICANCE
     if tau >= LARGELY and correlations.ndcg < TOP_CHANGED and not chance:
-        return "puts other LLMs first but largely follows the crowd's after that"
+        return "puts other LLMs first but largely follows the average ranking after that"
     if abs(tau) >= CLOSE:
         return _near_extreme(tau)
     if correlations.ndcg >= TOP_KEPT:
-        return "keeps the crowd's favourites near the top but reorders the rest"
+        return "keeps the average ranking's favourites near the top but reorders the rest"
     if chance:
-        return f"shows no clear relation to the crowd's: with {correlations.n} LLMs, this could be chance"
+        return (
+            "shows no clear relation to the average ranking: "
+            f"with {correlations.n} LLMs, any likeness could be chance"
+        )
     return _in_between(tau)
 
 
 def _near_extreme(tau: float) -> str:
     if tau == 1:
-        return "is the same as the crowd's"
+        return "is the same as the average ranking"
     if tau == -1:
-        return "is the exact reverse of the crowd's"
-    return "hardly differs from the crowd's" if tau > 0 else "is nearly the reverse of the crowd's"
+        return "is the exact reverse of the average ranking"
+    return (
+        "hardly differs from the average ranking"
+        if tau > 0
+        else "is nearly the reverse of the average ranking"
+    )
 
 
 def _in_between(tau: float) -> str:
     if tau >= LARGELY:
-        return "largely agrees with the crowd's, with some LLMs changing places"
+        return "largely agrees with the average ranking, with some LLMs changing places"
     if tau >= WEAK:
-        return "partly agrees with the crowd's"
+        return "partly agrees with the average ranking"
     if tau > -WEAK:
-        return "has little to do with the crowd's"
-    return "leans the opposite way to the crowd's"
+        return "has little to do with the average ranking"
+    return "leans the opposite way to the average ranking"
 
 
 CONTROL_NAMES: Mapping[Control, str] = {
@@ -106,7 +114,7 @@ _NO_PREFERENCE = 0.02
 
 def control_in_brief(control: Control) -> str:
     """Return a line for a table's head; empty without a control."""
-    return "" if control is Control.NONE else f"{CONTROL_NAMES[control]} removed from the win rates"
+    return "" if control is Control.NONE else f"Adjusted for {CONTROL_NAMES[control].lower()}"
 
 
 def control_effect_sentences(ranking: Ranking, control: Control, titles: Mapping[str, str]) -> str:
@@ -119,7 +127,6 @@ def control_effect_sentences(ranking: Ranking, control: Control, titles: Mapping
     mean = float(np.abs(moves).sum() / ranked.sum())
     most = int(np.argmax(np.abs(moves)))
     n_moved = int(np.sum(ranking.rank != removed.plain_rank))
-    verb = "is" if control is Control.LENGTH else "are"
     places = f"{n_moved or 'none'} of {ranked.sum()} LLMs {'changes' if n_moved <= 1 else 'change'} rank"
     effect = (
         f"Win rates hardly move, by {mean:.1f} points on average, and {places}."
@@ -133,7 +140,7 @@ def control_effect_sentences(ranking: Ranking, control: Control, titles: Mapping
         if n_queries < MIN_QUERIES
         else ""
     )
-    return f"{CONTROL_NAMES[control]} {verb} removed. {effect}{caution}"
+    return f"Adjusted for {CONTROL_NAMES[control].lower()}. {effect}{caution}"
 
 
 def control_preference_sentence(ranking: Ranking, control: Control) -> str:
@@ -164,7 +171,7 @@ _NAMED_WEIGHTS = 4
 def weights_in_brief(view: View, n_queries: int, n_effective: float) -> str:
     """Return a line for a table's head; empty where all queries count alike."""
     what = _weighted_by(view)
-    return f"Weighted by {what}: {n_queries} queries are worth {n_effective:.0f}" if what else ""
+    return f"Weighted by {what}: {_effectively(n_queries, n_effective)}" if what else ""
 
 
 def weights_sentences(view: View, n_queries: int, n_effective: float, distant: Sequence[str]) -> str:
@@ -178,13 +185,13 @@ def weights_sentences(view: View, n_queries: int, n_effective: float, distant: S
         sentences.append(f"Topics are weighted: {_some_weights(view.topic_weights)}.")
     if view.interests:
         uses = listed([f"“{interest}”" for interest in view.interests])
-        sentences.append(f"Queries count by how close they are to {uses}.")
+        sentences.append(f"Questions count by how close they are to {uses}.")
     if not sentences:
         return ""
-    sentences.append(f"As weighted, the {n_queries} queries are worth {n_effective:.0f} that count alike.")
+    sentences.append(f"With these weights {_effectively(n_queries, n_effective)}.")
     if distant:
         unmet = listed([f"“{interest}”" for interest in distant], "or")
-        sentences.append(f"No query here fits {unmet}: do not rely on that part.")
+        sentences.append(f"No question here fits {unmet}: do not rely on that part.")
     return " ".join(sentences)
 
 
@@ -193,15 +200,20 @@ def too_narrow(view: View, n_queries: int, n_effective: float) -> str:
     if n_effective >= NARROWEST:
         return ""
     if _weighted_by(view):
-        worth = f"as weighted, its {n_queries} queries are worth {n_effective:.1f} that count alike"
+        worth = f"with these weights only {n_effective:.1f} of its {n_queries} questions effectively count"
         advice = "Choose more topics, or even the weights out"
     else:
-        worth = f"it has {n_queries} {'query' if n_queries == 1 else 'queries'}"
+        worth = f"it has {n_queries} {'question' if n_queries == 1 else 'questions'}"
         advice = "Choose more topics"
     return (
         f"This selection is too narrow to rank: {worth}. With fewer than {NARROWEST:.0f}, even winning 80 % "
         f"of them can be chance. {advice}."
     )
+
+
+def _effectively(n_queries: int, n_effective: float) -> str:
+    """Return ``174 of 805 questions effectively count``."""
+    return f"{n_effective:.0f} of {n_queries} questions effectively count"
 
 
 def _weighted_by(view: View) -> str:
@@ -297,7 +309,7 @@ def missed_in_words(missed: Iterable[Criterion]) -> str:
     return f"misses {'; '.join(about)}" if about else ""
 
 
-UNDER_FLOOR = "Under the floor: suited, but generally not preferred"
+UNDER_FLOOR = "Below the floor: they suit you, but most people prefer others"
 """Above the LLMs that the floor leaves out of a ranking."""
 
 
@@ -308,7 +320,7 @@ def floor_in_words(floor: float) -> str:
 
 def floor_in_brief(floor: float, n_under: int) -> str:
     """Return a line for a table's head on a floor with ``n_under`` LLMs below it."""
-    under = f"{n_under or 'none'} {'is' if n_under == 1 else 'are'} under the floor"
+    under = f"{n_under or 'none'} {'is' if n_under == 1 else 'are'} below the floor"
     return f"Only {floor_in_words(floor)} of the ranking without criteria: {under}"
 
 
@@ -328,18 +340,18 @@ AGAINST_IN_WORDS: Mapping[Against, str] = {
 EACH_OTHER = "each other"
 
 SCORES: Mapping[Against, str] = {
-    Against.ALL: "Score: percentage of the other LLMs’ answers that the LLM’s answers to the same queries "
-    "would beat if all had answered everything (Bradley-Terry), with its 95 % interval.",
-    Against.BASELINE: "Score: percentage of queries on which the LLM beats the baseline, with its 95 % "
-    "interval.",
+    Against.ALL: "Score: percentage of the other LLMs’ answers that the LLM’s answers to the same questions "
+    "would beat if all had answered everything (Bradley-Terry). Likely range: its 95 % interval.",
+    Against.BASELINE: "Score: percentage of questions on which the LLM beats the baseline. Likely range: "
+    "its 95 % interval.",
 }
 """What the score is, by what LLMs are ranked against."""
 
-BEATS: Mapping[Against, str] = {
-    Against.ALL: "beats the others",
-    Against.BASELINE: "beats the baseline",
-}
-"""What a score is a share of, for the head of a chart."""
+
+def wins_in_words(against: Against, opponent: str) -> str:
+    """Return what a score is a share of, for the head of a chart: ``Wins against GPT-4 Turbo``."""
+    return f"Wins against {'the others' if against is Against.ALL else opponent}"
+
 
 NOBODY_COMPLETE = "No two LLMs answered something of all you chose: each is ranked by the part it answered"
 """Where a choice is so wide that nobody would be left."""
@@ -372,7 +384,7 @@ def not_compared_in_words(lacking: Sequence[str]) -> str:
         return (
             f"answered nothing on {listed(named if more < 1 else [*named[:_TOPICS_NAMED], f'{more} more'])}"
         )
-    return "answered no query that a ranked LLM answered"
+    return "answered no question that a ranked LLM answered"
 
 
 def too_few_in_words(n_answered: int, n_queries: int, least: float) -> str:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from crm import registry
 from crm.criteria import CriteriaSet, Criterion
 from crm.data.taxonomy import THEMES_FILE, CriterionThemes
 from crm.embedded.representation import MISSING
@@ -25,8 +24,16 @@ from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
 from leaderboard.live_ranking import LiveRankings
-from leaderboard.request import Judged, Request, check_criteria, check_opponents, measuring, weighting
-from leaderboard.result import Leaderboard
+from leaderboard.request import (
+    Judged,
+    Request,
+    check_criteria,
+    check_opponents,
+    judges_of,
+    measuring,
+    weighting,
+)
+from leaderboard.result import Judging, Leaderboard
 from leaderboard.scoring_jobs.progress import Progress
 from leaderboard.scoring_jobs.scheduler import ANYBODY
 from leaderboard.selection import queries_with
@@ -45,6 +52,8 @@ SHIPPED_THEMES = ""
 _BENCHMARKS_KEPT = 4
 _MATRICES_KEPT = 64
 _MISSES_KEPT = 256
+_SUREST = 1e-6
+"""Probabilities nearer to 0 or 1 are no surer than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +78,22 @@ class Scored:
         """The counted queries with a verdict on each LLM's response ``[L, Q']``."""
         found = self.judged.present if isinstance(self.judged, Margins) else ~np.isnan(self.judged)
         return np.asarray(found[:, self.counted])
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How much each query counts ``[Q]``, 0 where LLMs are not compared on it."""
+        weights = self.request.weighting.weights
+        return np.asarray(self.counted * (1.0 if weights is None else weights), dtype=np.float64)
+
+    @property
+    def standing(self) -> NDArray[np.float64]:
+        """How each response stands ``[L, Q]``, in log-odds: a difference is that of one being preferred.
+
+        NaN without a verdict.
+        """
+        if isinstance(self.judged, Margins):
+            return np.asarray(self.judged.asked - self.judged.taken_off, dtype=np.float64)
+        return np.asarray(logit(np.clip(self.judged, _SUREST, 1 - _SUREST)), dtype=np.float64)
 
 
 class Service:
@@ -141,22 +166,35 @@ class Service:
         """
         request = self._request(view)
         if not request.is_instant:
-            return self._live.leaderboard(request, subscriber, patience)
-        default, judged = self._default(request), self._judged(request, request.criteria)
-        if not request.criteria:
+            return self._live.leaderboard(
+                request, subscriber, patience, lambda counted: self._default(request, counted)
+            )
+        default, judging = self._compared_with(request, subscriber, patience)
+        judged = self._judged(request, request.criteria)
+        if not request.criteria and default is not None:
             return request.leaderboard(default, default, judged=judged)
         missed = self._misses(request)
         ranking = request.rank(judged, request.selected, request.under_floor(default), missed.sum(axis=1))
-        return request.leaderboard(ranking, default, misses=missed, judged=judged)
+        return request.leaderboard(ranking, default, misses=missed, judged=judged, judging=judging)
+
+    def _compared_with(
+        self, request: Request, subscriber: str | None, patience: float
+    ) -> tuple[Ranking | None, Judging | None]:
+        """Return ∅ on the view's queries as far as it is known, and how far a slow judge of it is."""
+        if request.default.is_instant:
+            return self._default(request, request.selected), None
+        return self._live.comparison(request, subscriber, patience)
 
     def scored(self, view: View) -> Scored:
         """Return what a ranking rests on, as far as it is judged; raises as ``leaderboard``."""
         request = self._request(view)
         missed = self._misses(request).sum(axis=1)
         if not request.is_instant:
-            return Scored(request, *self._live.judged(request), missed)
+            so_far = self._live.judged(request, lambda counted: self._default(request, counted))
+            return Scored(request, *so_far, missed)
         judged = self._judged(request, request.criteria)
-        under_floor = request.under_floor(self._default(request))
+        default, _ = self._compared_with(request, None, 0.0)
+        under_floor = request.under_floor(default)
         return Scored(request, judged, request.selected, under_floor, missed)
 
     def _misses(self, request: Request) -> Mask:
@@ -197,8 +235,7 @@ class Service:
             LeaderboardError, DatabaseError: As ``leaderboard``.
         """
         request = self._request(view)
-        if not request.is_instant:
-            self._live.judge_now(request, on_progress, compare=compare)
+        self._live.judge_now(request, on_progress, compare=compare)
 
     def score_matrix(
         self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet
@@ -350,12 +387,14 @@ class Service:
     def _request(self, view: View) -> Request:
         """Return the view with what it names looked up; raises as ``leaderboard``."""
         benchmark = self._benchmark_of(view)
-        crm = registry.get_crm(view.crm)
-        check_opponents(view, benchmark, crm)
+        crm, default_crm = judges_of(view, benchmark)
+        check_opponents(view, benchmark, crm, default_crm)
         selected = _selected(benchmark, view)
         terms = self._terms(benchmark, view.control)
         checked = check_criteria(crm, view)
-        return Request(view, benchmark, crm, selected, checked, terms, weighting(benchmark, view, selected))
+        weighed = weighting(benchmark, view, selected)
+        ranked_by = crm if checked.ranked else default_crm
+        return Request(view, benchmark, ranked_by, default_crm, selected, checked, terms, weighed)
 
     def _terms(self, benchmark: LoadedBenchmark, control: Control) -> NDArray[np.float64] | None:
         """Return what the control takes out of win rates ``[L, Q, P]``, kept until the benchmark changes."""
@@ -368,13 +407,13 @@ class Service:
     def _benchmark_of(self, view: View) -> LoadedBenchmark:
         return self.benchmark(view.benchmark)
 
-    def _default(self, request: Request) -> Ranking:
-        """Return the ranking under ∅, kept from view to view of the same topics."""
+    def _default(self, request: Request, counted: Mask) -> Ranking:
+        """Return the ranking under ∅ on the counted queries ``[Q]`` by a judge of ∅ that needs no time, kept
+        from view to view."""
+        by_default = request.default
         return self._defaults.get(
-            (request.benchmark_key, request.scoring, request.selected.tobytes(), request.ratings_key),
-            lambda: request.rank(
-                self._judged(request, CriteriaSet()), request.selected, criteria=CriteriaSet()
-            ),
+            (by_default.benchmark_key, request.scoring, counted.tobytes(), request.ratings_key),
+            lambda: by_default.rank(self._judged(by_default, CriteriaSet()), counted),
         )
 
 

@@ -59,6 +59,8 @@ class View:
         listing: Which LLMs are shown, in which order, and at what cost; nothing else depends on it.
         against: What LLMs are compared with; None for what the benchmark is made for.
         keep_partial: Rank LLMs, too, that answered few queries or lack a topic; else they are listed apart.
+        default_crm: Who judges the ranking without criteria, also where it is only compared with; None for
+            the judge that ``crms.toml`` wants, and ``crm`` where it wants none.
 
     Raises:
         LeaderboardError: The floor is out of range.
@@ -78,6 +80,7 @@ class View:
     listing: Listing = field(default_factory=Listing)
     against: Against | None = None
     keep_partial: bool = False
+    default_crm: str | None = None
 
     def __post_init__(self) -> None:
         if self.floor is not None and not 0 <= self.floor < 1:
@@ -118,6 +121,8 @@ class View:
             parameters.append(("against", self.against.value))
         if self.keep_partial:
             parameters.append(("keep-partial", "1"))
+        if self.default_crm is not None:
+            parameters.append(("default-crm", self.default_crm))
         return [*parameters, *self.listing.to_query()]
 
     def to_link(self, base: str = "", **extra: str) -> str:
@@ -149,6 +154,7 @@ class View:
             listing=Listing.from_query(parameters),
             against=Against.named(text) if (text := _last(parameters, "against", "")) else None,
             keep_partial=_last(parameters, "keep-partial", "") == "1",
+            default_crm=_last(parameters, "default-crm", "") or None,
         )
 
 

@@ -15,8 +15,9 @@ from pages._ui.uploads import manage_own_data
 _INTRODUCTION = """
 A ranking starts from responses that every LLM has already given to the same queries. A *Customizable
 Reward Model* (CRM) judges each response against the baseline LLM's **by your criteria**; an LLM's score is
-the percentage of queries on which it wins. Intervals come from 1,000 bootstrap samples of the queries, drawn
-topic by topic. The crowd's ranking ∅ is made by the same judge from average preferences, without criteria.
+the percentage of queries on which it wins. Likely ranges are 95 % intervals, from
+1,000 bootstrap samples of the queries, drawn topic by topic. The ranking without criteria is made by the
+same judge from what people prefer on average.
 The method is that of *User-centric Subjective Leaderboard by Customizable Reward Modeling* (Jia et al.,
 2025).
 
@@ -51,7 +52,7 @@ def _benchmarks() -> None:
                 st.markdown(f"**Licence** {plain(info.licence)}")
             if not summary.has_texts and info.text_import_command:
                 st.markdown("The texts are not stored here. This command imports them:")
-                st.code(info.text_import_command, language="bash", wrap_lines=True)
+                st.code(info.text_import_command, language=None, wrap_lines=True)
 
 
 def _themes() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from crm.criteria import popular_criteria
@@ -43,7 +45,7 @@ def main() -> None:
     st.title("Compare views", anchor=False)
     st.markdown(
         "Rankings for several wishes, topics or judges side by side. Each is a view of the leaderboard that "
-        "you added with **Add this view**; the link of this page holds them all."
+        "you added with **Compare later**; the link of this page holds them all."
     )
     views = saved_views()
     columns = [column for letter, kept in zip(LETTERS, views, strict=False) if (column := _row(letter, kept))]
@@ -106,7 +108,7 @@ def _buttons(view: View, views: tuple[View, ...]) -> None:
     if view.criteria and view not in views and len(views) < len(LETTERS):
         row.button("Add the leaderboard’s view", on_click=keep, args=(view,), icon=":material/add:")
     if crowd not in views and len(views) < len(LETTERS):
-        row.button("Add ∅, the crowd", on_click=keep, args=(crowd,), icon=":material/add:")
+        row.button("Add the ranking without criteria", on_click=keep, args=(crowd,), icon=":material/add:")
     if not views:
         examples = [View(view.benchmark, criteria=item.criteria) for item in popular_criteria()[:_EXAMPLES]]
         row.button(
@@ -114,14 +116,14 @@ def _buttons(view: View, views: tuple[View, ...]) -> None:
             on_click=keep,
             args=(View(view.benchmark), *examples),
             type="primary",
-            help=f"∅ and {_EXAMPLES} popular criteria.",
+            help=f"The ranking without criteria, and {_EXAMPLES} popular criteria.",
         )
     else:
         row.button("Remove all", on_click=drop_all, type="tertiary")
 
 
 def _ranks(compared: SideBySide) -> None:
-    st.subheader("Ranks", anchor=False)
+    st.header("Ranks", anchor=False)
     offer_file(st, "Download ranks as CSV", ranks_csv(compared), "usl-ranks.csv")
     table, chart = st.tabs(["Table", "Chart"], key="compare_tabs", on_change="rerun")
     if table.open:
@@ -134,7 +136,7 @@ def _ranks(compared: SideBySide) -> None:
 
 
 def _agreement(compared: SideBySide) -> None:
-    st.subheader("How far the rankings agree", anchor=False)
+    st.header("How far the rankings agree", anchor=False)
     measure = st.segmented_control(
         "Measure",
         list(Measure),
@@ -156,7 +158,8 @@ def _agreement(compared: SideBySide) -> None:
     offer_file(
         st,
         "Download agreement as CSV",
-        rank_agreement_csv(compared),
+        # Five measures of every pair with their p-values take seconds, so it is written when asked for.
+        partial(rank_agreement_csv, compared),
         "usl-agreement.csv",
         explanation="All five measures with their p-values.",
     )

@@ -23,6 +23,7 @@ from leaderboard.elicitation.text import (
     reading_sentence,
     summary_sentence,
 )
+from leaderboard.sentences import listed
 from pages._ui.checklist import NextStep, edit_checklist
 from pages._ui.elicitation import (
     at_checklist,
@@ -42,11 +43,16 @@ from pages._ui.session import (
     show,
     write_link,
 )
+from pages._ui.taste_test import TASTE_TEST, WAY, taste_test
 from pages._ui.topic_choice import choose_topics, topic_sizes
 
 _CHOICES, _QUESTIONS, _HISTORY = "choices", "questions", "history"
-_WAYS = {_CHOICES: "Choose between answers", _QUESTIONS: "Answer questions", _HISTORY: "From my history"}
-_WAY = "find_way"
+_WAYS = {
+    _CHOICES: "Choose between answers",
+    _QUESTIONS: "Answer questions",
+    _HISTORY: "From my history",
+    TASTE_TEST: "Test my ranking blind",
+}
 
 _SAMPLE = BUNDLED.parent / "history-sample.jsonl"
 _LEARNT = "history_learnt"
@@ -74,22 +80,24 @@ def main() -> None:
     way = _choose_way()
     if way == _HISTORY:
         _learn_from_history()
+    elif way == TASTE_TEST:
+        taste_test(NextStep("Go on choosing between answers", "taste:more", lambda: _go(_CHOICES)))
     else:
         _learn_here(way)
     write_link({} if way == _CHOICES else {"way": way})
 
 
 def _choose_way() -> str:
-    if st.session_state.get(_WAY) not in _WAYS:
+    if st.session_state.get(WAY) not in _WAYS:
         asked = st.query_params.get("way")
-        show(_WAY, asked if asked in _WAYS else _CHOICES)
+        show(WAY, asked if asked in _WAYS else _CHOICES)
     return (
         st.segmented_control(
             "How",
             list(_WAYS),
             format_func=_WAYS.__getitem__,
             required=True,
-            key=_WAY,
+            key=WAY,
             label_visibility="collapsed",
             persist_state="session",
             on_change=go_on,
@@ -99,7 +107,7 @@ def _choose_way() -> str:
 
 
 def _go(way: str) -> None:
-    st.session_state[_WAY] = way
+    st.session_state[WAY] = way
     go_on()
 
 
@@ -113,6 +121,12 @@ def _learn_here(way: str) -> None:
     record = service().benchmark(slug).record
     known = topic_sizes(record)
     topics = tuple(topic for topic in view.topics if topic in known)
+    if slug == view.benchmark and (unknown := [f"“{topic}”" for topic in view.topics if topic not in known]):
+        st.info(
+            plain(f"{record.info.title} has no topic {listed(unknown, 'or')}: questions are of all others.")
+        )
+    elif view.benchmark not in {summary.slug for summary in service().benchmarks()}:
+        st.info(plain(f"There is no benchmark “{view.benchmark}” here; {readable[slug]} is shown instead."))
     with st.sidebar:
         choose_topics(record, topics)
     try:

@@ -24,7 +24,7 @@ _TERMS = """
 - **New topics**: instructions that no judge was trained on. **New criteria**: criteria from clusters that
   were kept from training; if the judge itself has read them, one of its kind that has not answers for it.
 - **Favoured side**: the criteria of the response that people prefer on average. **Other side**: the criteria
-  of the other response to the same instruction; a judge that follows the crowd instead of the criteria fails
+  of the other response to the same instruction; a judge that goes by what most people prefer fails
   here. The **gap** is the difference of the two, in points.
 - **Removed, added, replaced**: lists of the other side from which criteria are dropped, to which unrelated
   ones are added, or in which some are swapped for criteria of the favoured side.
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _show(reports: tuple[JudgeReport, ...]) -> None:
-    st.subheader("Share of right verdicts, in %", anchor=False)
+    st.header("Share of right verdicts, in %", anchor=False)
     st.html(accuracy_table(reports, palette(), page_colour()))
     with st.expander("What the columns mean"):
         st.markdown(_TERMS)
@@ -71,7 +71,7 @@ def _show(reports: tuple[JudgeReport, ...]) -> None:
         with column:
             st.markdown(f"**{KIND_NAMES[kind]}**, with 95 % intervals")
             draw_chart(accuracy_chart(reports, kind, palette()))
-    st.subheader("Calibration, biases and speed", anchor=False)
+    st.header("Calibration, biases and speed", anchor=False)
     st.html(property_table(reports, page_colour()))
     chart, terms = st.columns([0.55, 0.45], gap="large", vertical_alignment="center")
     with chart:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from crm import registry
+from crm.errors import CRMError
 from leaderboard.request import LEAST_ANSWERED
-from leaderboard.sentences import AGAINST_IN_WORDS
+from leaderboard.sentences import AGAINST_IN_WORDS, listed
 from leaderboard.statistics.style_control import Control
 from leaderboard.view import Against, View
 from pages._ui.answer import mark_criteria_box
 from pages._ui.criteria_editor import edit_criteria, show_criterion_warnings
 from pages._ui.live_ranking import live
 from pages._ui.ranking_tabs import show_ranking
+from pages._ui.reach import announce_answers, offer_shortcuts
 from pages._ui.requirements import choose_requirements
 from pages._ui.session import (
     change_view,
@@ -20,19 +22,25 @@ from pages._ui.session import (
     correct_view,
     current_view,
     page_floor,
+    plain,
     service,
     show,
     write_link,
 )
+from pages._ui.share import show_embedded
 from pages._ui.topic_choice import choose_topics, choose_weights, topic_sizes
 
-_CONTROLS = {Control.NONE: "nothing", Control.LENGTH: "length", Control.STYLE: "length and Markdown style"}
+_CONTROLS = {Control.NONE: "off", Control.LENGTH: "on", Control.STYLE: "on, and for lists, headings and bold"}
 
 
 def main() -> None:
     """Lay the page out."""
     view = current_view()
+    if st.context.is_embedded:
+        show_embedded(view)
+        return
     with st.sidebar:
+        offer_shortcuts()
         _choose_benchmark(view)
         view = st.session_state.view
         _guarded_topics(view)
@@ -41,13 +49,14 @@ def main() -> None:
     st.markdown(
         "Say what you like in an answer, pick the topics you care about, and see the LLMs ranked **for you**."
     )
-    with st.container():  # keeps what follows in its place, however many rows there are
+    with st.container(key="ask"):  # keeps what follows in its place, however many rows there are
         mark_criteria_box()
         edit_criteria(st.session_state.view.criteria)
         show_criterion_warnings(st.session_state.view)
         choose_requirements(st.session_state.view)
     write_link()
     live(st.session_state.view, show_ranking)
+    announce_answers()
 
 
 def _choose_benchmark(view: View) -> None:
@@ -55,7 +64,9 @@ def _choose_benchmark(view: View) -> None:
     titles = {summary.slug: summary.title for summary in summaries}
     slugs = sorted(titles, key=lambda slug: (slug != View().benchmark, titles[slug]))
     if view.benchmark not in slugs:
-        st.error(f"There is no benchmark {view.benchmark!r} here; {titles[slugs[0]]} is shown instead.")
+        st.error(
+            plain(f"There is no benchmark “{view.benchmark}” here; {titles[slugs[0]]} is shown instead.")
+        )
         correct_view(benchmark=slugs[0], topics=(), topic_weights=(), against=None)
     show("benchmark", st.session_state.view.benchmark)
     st.selectbox(
@@ -76,8 +87,9 @@ def _change_benchmark() -> None:
 def _guarded_topics(view: View) -> None:
     record = service().benchmark(view.benchmark).record
     known = topic_sizes(record)
-    if unknown := [topic for topic in view.topics if topic not in known]:
-        st.error(f"{record.info.title} has no topic {unknown[0]!r}; it is left out.")
+    if unknown := [f"“{topic}”" for topic in view.topics if topic not in known]:
+        left_out = "it is" if len(unknown) == 1 else "they are"
+        st.error(plain(f"{record.info.title} has no topic {listed(unknown, 'or')}; {left_out} left out."))
         correct_view(topics=tuple(topic for topic in view.topics if topic in known))
     choose_topics(record, st.session_state.view.topics)
     choose_weights(record, st.session_state.view)
@@ -93,17 +105,19 @@ def _choose_judge(view: View) -> None:
             on_change=lambda: change_view(crm=st.session_state.judge),
             help="“embedded” is the trained judge; “longer” and “cosine” are references that it must beat.",
         )
+        _choose_default_judge(view)
         against = _choose_against(view)
         show("soft", view.soft)
         st.toggle(
-            "Soft scores",
+            "Average confidence",
             key="soft",
             on_change=lambda: change_view(soft=st.session_state.soft),
-            help="Mean probability of being preferred instead of the share of answers beaten.",
+            help="Scores are how sure the judge is on average that the LLM is preferred, not the share of "
+            "questions won.",
         )
         show("control", view.control)
         st.selectbox(
-            "Control for",
+            "Adjust for length",
             list(Control),
             key="control",
             format_func=_CONTROLS.__getitem__,
@@ -116,6 +130,30 @@ def _choose_judge(view: View) -> None:
         _choose_partial(view, against)
 
 
+def _choose_default_judge(view: View) -> None:
+    """Draw the choice of who judges the ranking without criteria, which all others are compared with."""
+    names = registry.crm_names()
+    show("default_judge", view.default_crm if view.default_crm in names else None)
+    st.selectbox(
+        "Judge of the default ranking",
+        [None, *names],
+        key="default_judge",
+        format_func=lambda name: name or _default_judge_in_words(),
+        on_change=lambda: change_view(default_crm=st.session_state.default_judge),
+        help="Who says how good answers are without your criteria: what your ranking is compared with, and "
+        "what the floor goes by. The embedded judge goes by people’s votes where LLMs have them; a reward "
+        "model is made for this.",
+    )
+
+
+def _default_judge_in_words() -> str:
+    try:
+        configured = registry.default_crm_name()
+    except CRMError:
+        return "As configured"
+    return f"As configured: {configured}" if configured else "The same judge"
+
+
 def _choose_partial(view: View, against: Against) -> None:
     """Draw the switch that ranks LLMs with answers to few queries as well."""
     show("keep_partial", view.keep_partial)
@@ -124,7 +162,7 @@ def _choose_partial(view: View, against: Against) -> None:
         key="keep_partial",
         on_change=lambda: change_view(keep_partial=st.session_state.keep_partial),
         help=f"By default an LLM that answered less than {100 * LEAST_ANSWERED[against]:.0f} % of the "
-        "queries, or nothing on a chosen topic, stands below the table: what it did not answer might be "
+        "questions, or nothing on a chosen topic, stands below the table: what it did not answer might be "
         "better or worse.",
     )
 
@@ -142,7 +180,7 @@ def _choose_against(view: View) -> Against:
         format_func=AGAINST_IN_WORDS.__getitem__,
         on_change=lambda: _change_against(benchmark.default_against),
         help="Against every other: each LLM’s answers are compared with those of all others to the same "
-        "queries, so LLMs may have answered different ones. Against the baseline: with one LLM’s answers, "
+        "questions, so LLMs may have answered different ones. Against the baseline: with one LLM’s answers, "
         "as in the paper.",
     )
     return against

@@ -57,7 +57,7 @@ def main() -> None:
         _pair(leaderboard, service().pair_report(view, llm, query))
     topics, verdicts = st.columns([0.45, 0.55], gap="large")
     with topics:
-        st.subheader("By topic", anchor=False)
+        st.header("By topic", anchor=False)
         by_topic = [score for score in service().topic_scores(view, llm) if score.n_queries]
         half = _SHOWN_TOPICS // 2
         shown = by_topic if len(by_topic) <= _SHOWN_TOPICS else [*by_topic[:half], *by_topic[-half:]]
@@ -65,10 +65,9 @@ def main() -> None:
             st.caption(f"The best and the worst {len(shown) // 2} of {len(by_topic)} topics.")
         draw_chart(topic_chart(shown, palette()))
     with verdicts:
-        ids = [item.external_id for item in leaderboard.benchmark.queries]
-        texts = dict(zip(ids, service().query_texts(view.benchmark), strict=True))
-        _list("Where it wins", [item for item in scores if item.prob > _EVEN], texts)
-        _list("Where it loses", [item for item in reversed(scores) if item.prob < _EVEN], texts)
+        names = _query_names(leaderboard)
+        _list("Where it wins", [item for item in scores if item.prob > _EVEN], names)
+        _list("Where it loses", [item for item in reversed(scores) if item.prob < _EVEN], names)
     write_link({"llm": llm} | ({"query": query} if query else {}))
 
 
@@ -112,13 +111,15 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
         first.metric("Rank", "–")
     elif under_floor:
         first.metric("Rank", "–")
-        first.caption(f"Under the floor: would be {ranking.rank[row]} of {len(ranking.llms)}")
+        first.caption(f"Below the floor: would be {ranking.rank[row]} of {len(ranking.llms)}")
     else:
         first.metric("Rank", f"{ranking.rank[row]} of {len(ranking.llms)}")
-        first.caption(f"95 %: {ranking.rank_low[row]} to {ranking.rank_high[row]}")
+        first.caption(f"Likely range: {ranking.rank_low[row]} to {ranking.rank_high[row]}")
     second.metric("Score", f"{percent(float(ranking.win_rate[row]))} %")
-    second.caption(f"95 %: {percent(float(ranking.ci_low[row]))} to {percent(float(ranking.ci_high[row]))}")
-    third.metric("Queries", int(ranking.n_queries[row]))
+    second.caption(
+        f"Likely range: {percent(float(ranking.ci_low[row]))} to {percent(float(ranking.ci_high[row]))}"
+    )
+    third.metric("Questions", int(ranking.n_queries[row]))
     third.caption(plain(f"against {leaderboard.opponent}"))
     st.html(faint_html(f"Judged by: {criteria}"))
     if removed := control_in_brief(leaderboard.view.control):
@@ -145,14 +146,21 @@ def _chosen_query(scores: list[QueryScore]) -> str | None:
     return asked if asked in {score.query for score in scores} else None
 
 
-def _list(heading: str, scores: list[QueryScore], texts: dict[str, str | None]) -> None:
-    st.subheader(f"{heading} :gray[{len(scores)}]", anchor=False)
+def _query_names(leaderboard: Leaderboard) -> dict[str, str]:
+    """Return what each query is called: its text, or where it is not stored its place in its topic."""
+    slug = leaderboard.benchmark.info.slug
+    ids = [query.external_id for query in leaderboard.benchmark.queries]
+    texts, titles = service().query_texts(slug), service().benchmark(slug).query_titles
+    return {one: text or title for one, text, title in zip(ids, texts, titles, strict=True)}
+
+
+def _list(heading: str, scores: list[QueryScore], names: dict[str, str]) -> None:
+    st.header(f"{heading} :gray[{len(scores)}]", anchor=False)
     if not scores:
         st.caption("Nowhere in this selection.")
     for score in scores[:_LISTED]:
-        text = texts[score.query] or f"{score.topic} · query {score.query[:8]}"
         st.button(
-            f"{100 * score.prob:.0f} %  {_one_line(text)}",
+            f"{100 * score.prob:.0f} %  {_one_line(names[score.query])}",
             key=f"open:{heading}:{score.query}",
             help=plain(f"{score.category} › {score.topic}"),
             type="tertiary",
@@ -169,8 +177,7 @@ def _open(query: str) -> None:
 def _pair(leaderboard: Leaderboard, report: PairReport) -> None:
     with st.container(border=True):
         st.caption(plain(f"{report.category} › {report.topic}"))
-        if report.query_text is not None:
-            st.html(query_html(report.query_text))
+        st.html(query_html(report.query_text or _query_names(leaderboard)[report.query]))
         title = leaderboard.titles[st.session_state.llm]
         if report.response is None or report.opponent_response is None:
             st.info(missing_texts_message(leaderboard.benchmark), icon=":material/visibility_off:")

@@ -10,6 +10,6 @@ from pages._ui.uploads import show_uploads
 
 come_through_app()
 current_view()
-st.title("Yours", anchor=False)
+st.title("My data", anchor=False)
 edit_profile()
 show_uploads()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -317,7 +318,45 @@ def read_labelled_pairs(path: Path, corpora: Path, split: str | None) -> list[La
     if "criteria_a" in head[0][1]:
         annotated = chain.from_iterable(read_annotations(path, corpora, split))
         return [asked for item in annotated for asked in (item, *map(item.alone, item.extra))]
-    return [_checked(path, number, row, _from_training_line) for number, row in chain(head, rows)]
+    return with_opposites(
+        [_checked(path, number, row, _from_training_line) for number, row in chain(head, rows)]
+    )
+
+
+def with_opposites(examples: Sequence[LabelledPair]) -> list[LabelledPair]:
+    """Return the examples with the list under which the other response of the same pair is preferred.
+
+    Training data has a line for each direction of a pair, which share id and texts, whatever the order of the
+    responses; noise must know both. Several lists for one side are joined.
+    """
+    in_favour: dict[tuple[str, ...], dict[str, dict[Criterion, None]]] = {}
+
+    def prefers_one(item: LabelledPair) -> bool:
+        return item.kind == "list" and math.isfinite(item.label) and item.label != 0
+
+    for item in examples:
+        if prefers_one(item):
+            lists = in_favour.setdefault(_identity(item), {})
+            lists.setdefault(_responses(item)[0], {}).update(dict.fromkeys(item.criteria))
+
+    def opposite(item: LabelledPair) -> CriteriaSet:
+        if not prefers_one(item):
+            return item.opposite
+        other = in_favour.get(_identity(item), {}).get(_responses(item)[1], {})
+        return CriteriaSet(tuple(other)) or item.opposite
+
+    return [replace(item, opposite=opposite(item)) for item in examples]
+
+
+def _identity(item: LabelledPair) -> tuple[str, ...]:
+    first, second = sorted((item.pair.response_a, item.pair.response_b))
+    return repr(item.id), item.pair.query, first, second
+
+
+def _responses(item: LabelledPair) -> tuple[str, str]:
+    """Return the preferred response, then the other."""
+    pair = item.pair if item.label > 0 else item.pair.swapped()
+    return pair.response_a, pair.response_b
 
 
 def _checked(path: Path, number: int, row: Mapping[str, Any], read: Reader) -> LabelledPair:

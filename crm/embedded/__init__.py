@@ -2,8 +2,9 @@
 
 - ``model``: the judge, its weights file, and its verdicts in words
 - ``representation``: what is stored of a response instead of its text, its relevance to the query included
-- ``style``: the counted properties in it; ``encoder``: the sentence encoder
-- ``counts``: what is counted exactly in it
+- ``style``: the counted properties in it
+- ``encoder``: the sentence encoder; ``minilm``: the same in NumPy, for a few short texts
+- ``counts``: what is counted exactly in it; ``evidence``: where in its text that stands
 - ``concepts``: what a criterion asks for, in whatever words
 - ``wish_network``: what reads it; ``surface``: its words and turns
 - ``known``: what the judge makes of that

@@ -23,7 +23,14 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from numpy.typing import NDArray
 
-from crm.embedded.style import WAYS_OF_COUNTING, Count, rhyming_lines, short_lines, words
+from crm.embedded.style import (
+    WAYS_OF_COUNTING,
+    Count,
+    expression_pattern,
+    rhyming_lines,
+    short_lines,
+    words,
+)
 
 COUNTS_FILE = Path(__file__).with_name("counts.toml")
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -44,6 +51,7 @@ class Countable:
         per_root: Whether people feel it as something between an amount and a density: it is then held
             against the square root of the length.
         is_soft: Whether it can also be there in words that are not counted.
+        pattern: What stands in a text wherever it is counted once; None where it is not counted by a pattern.
     """
 
     name: str
@@ -52,6 +60,7 @@ class Countable:
     is_measure: bool = False
     per_root: bool = False
     is_soft: bool = False
+    pattern: re.Pattern[str] | None = None
 
     @property
     def unit_of_mean(self) -> str:
@@ -87,7 +96,18 @@ def _countable(table: Mapping[str, str]) -> Countable:
         is_measure=table.get("amount") == "measure",
         per_root=table.get("per") == "root",
         is_soft=table.get("kind") == "soft",
+        pattern=_pattern(table),
     )
+
+
+def _pattern(table: Mapping[str, str]) -> re.Pattern[str] | None:
+    if "pattern" in table:
+        return re.compile(table["pattern"], re.IGNORECASE)
+    if "exact_pattern" in table:
+        return re.compile(table["exact_pattern"])
+    if "words" in table:
+        return re.compile(expression_pattern(table["words"]), re.IGNORECASE)
+    return _PATTERNS.get(table["name"])
 
 
 @cache
@@ -264,8 +284,11 @@ def _exclamations(text: str) -> float:
     return float(re.sub(r"!\[|!=|!+(?=\w)", "", _FENCED.sub("\n", text)).count("!"))
 
 
+_QUESTION = re.compile(r"\?+")
+
+
 def _questions(text: str) -> float:
-    return float(len(re.findall(r"\?+", _FENCED.sub("\n", re.sub(r"https?://\S+", "", text)))))
+    return float(len(_QUESTION.findall(_FENCED.sub("\n", re.sub(r"https?://\S+", "", text)))))
 
 
 _CLOSING_MARKS = " \t\n*_\"'”’)]}>`~"
@@ -279,8 +302,11 @@ def _asks_back(text: str) -> float:
     return float(end.endswith("?"))
 
 
+_NUMBER = re.compile(r"(?<![\w.,])[$€£]?\d[\d,.]*(?:st|nd|rd|th|%|[a-z]{0,3}\b)?")
+
+
 def _numbers(text: str) -> float:
-    return float(len(re.findall(r"(?<![\w.,])[$€£]?\d[\d,.]*(?:st|nd|rd|th|%|[a-z]{0,3}\b)?", _prose(text))))
+    return float(len(_NUMBER.findall(_prose(text))))
 
 
 _REFUSAL = re.compile(
@@ -433,3 +459,10 @@ _FUNCTIONS: Mapping[str, Callable[[str], float]] = {
     "imperatives": _imperatives,
     "foreign": _foreign,
 }
+_PATTERNS: Mapping[str, re.Pattern[str]] = {
+    "exclamations": re.compile(r"!(?![\[=!\w])"),
+    "questions": _QUESTION,
+    "numbers": _NUMBER,
+    "refusals": _REFUSAL,
+}
+"""What stands in a text wherever these functions count one."""

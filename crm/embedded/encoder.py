@@ -6,9 +6,8 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,10 @@ from typing import Any
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
+from scipy.special import softmax
+from tokenizers import Tokenizer
+
+from crm.embedded.minilm import LowRank, Rows, load_minilm
 
 DIMENSIONS = 384
 WINDOW = 256
@@ -30,11 +33,6 @@ _MAX_CACHED = 2048
 
 ProgressCallback = Callable[[int, int], None]
 """Called with the number of texts done and the number of all."""
-
-Rows = NDArray[np.float32]
-LowRank = tuple[NDArray[Any], NDArray[Any]]
-"""Two factors ``[out, R]`` and ``[R, in]``
-of what a low-rank adaptation (Hu et al. 2021) adds to a weight."""
 
 
 class RowCache:
@@ -79,12 +77,23 @@ class SentenceEncoder:
         Args:
             adapters: What is added to the weights of some linear layers, by the layer's name.
         """
-        self._tokenizer, self._model = _parts(folder)
-        for name, (left, right) in (adapters or {}).items():
-            weight = self._model.get_submodule(name).weight
-            weight.data += weight.new_tensor(left.astype(np.float32) @ right.astype(np.float32))
+        self._folder, self._adapters = folder, adapters or {}
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(WINDOW)
+        self._minilm = load_minilm(folder, self._adapters)
         self._lock = threading.Lock()
         self._cache = RowCache(_MAX_CACHED)
+
+    @cached_property
+    def _model(self) -> Any:
+        """The same encoder in PyTorch, which reads many texts at once."""
+        with importing_transformers:
+            _, model = _parts(self._folder)
+        for name, (left, right) in self._adapters.items():
+            weight = model.get_submodule(name).weight
+            weight.data += weight.new_tensor(left.astype(np.float32) @ right.astype(np.float32))
+        return model
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit-length embeddings ``[len(texts), 384]``, in full precision.
@@ -105,8 +114,9 @@ class SentenceEncoder:
 
         A text longer than one window is the token-weighted mean of its windows. Of more than
         ``max_windows`` so many are read, evenly spread from the first to the last; None for all. With
-        ``bulk`` the encoder computes in bfloat16 where the processor has instructions for it, three times
-        as fast; embeddings then differ from full precision by a cosine of less than 0.0001.
+        ``bulk`` the encoder computes with PyTorch, which takes seconds to import, in bfloat16 where the
+        processor has instructions for it, three times as fast; embeddings then differ from full precision by
+        a cosine of less than 0.0001.
         """
         distinct = list(dict.fromkeys(texts))
         windows, owner = self._windows(distinct, max_windows)
@@ -116,7 +126,8 @@ class SentenceEncoder:
         done = 0
         for batch in _batches(lengths):
             owners = [owner[index] for index in batch]
-            states = self._token_sums([windows[index] for index in batch], reduced=bulk)
+            token_sums = self._bulk_token_sums if bulk else self._token_sums
+            states = token_sums([windows[index] for index in batch])
             for part in range(2):
                 np.add.at(sums[part], owners, states[part])
             np.add.at(tokens[:, 0], owners, [lengths[index] for index in batch])
@@ -140,28 +151,29 @@ class SentenceEncoder:
         """Token windows and the index of the text that each belongs to."""
         if not texts:
             return [], []
-        encoded = self._tokenizer(
-            # Half a surrogate pair, which JSON can carry, is no text to the tokenizer.
-            [text.encode("utf-8", "replace").decode("utf-8") for text in texts],
-            truncation=True,
-            max_length=WINDOW,
-            return_overflowing_tokens=True,
-            return_attention_mask=False,
-        )
-        all_windows, owner = encoded["input_ids"], encoded["overflow_to_sample_mapping"]
+        # Half a surrogate pair, which JSON can carry, is no text to the tokenizer.
+        readable = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        encoded = [[whole, *whole.overflowing] for whole in self._tokenizer.encode_batch_fast(readable)]
+        all_windows = [window.ids for each in encoded for window in each]
+        owner = [number for number, each in enumerate(encoded) for _ in each]
         if most is None:
             return all_windows, owner
         last = np.cumsum(np.bincount(owner, minlength=len(texts)))
         kept = np.concatenate([_spread(*span, most) for span in pairwise([0, *last.tolist()])]).tolist()
         return [all_windows[place] for place in kept], [owner[place] for place in kept]
 
-    def _token_sums(self, windows: list[list[int]], *, reduced: bool) -> list[NDArray[np.float32]]:
+    def _token_sums(self, windows: list[list[int]]) -> list[Rows]:
         """Return sums over tokens of the early and the last hidden states, each ``[len(windows), 384]``."""
+        states, starts = self._minilm.states(windows), _starts(windows)
+        return [np.add.reduceat(states[layer], starts) for layer in (STATE_LAYER, -1)]
+
+    def _bulk_token_sums(self, windows: list[list[int]]) -> list[Rows]:
+        """Return the same, computed with PyTorch."""
         import torch  # noqa: PLC0415
 
         ids, mask = _padded(windows)
-        autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=reduced and _computes_bfloat16())
-        with self._lock, _threads(None if reduced else 1), torch.inference_mode(), autocast:
+        autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=_computes_bfloat16())
+        with self._lock, torch.inference_mode(), autocast:
             states = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
         weights = mask.unsqueeze(-1)
         return [(states[layer].float() * weights).sum(dim=1).numpy() for layer in (STATE_LAYER, -1)]
@@ -172,6 +184,11 @@ def _spread(start: int, stop: int, most: int) -> NDArray[np.int64]:
     if stop - start <= most:
         return np.arange(start, stop)
     return start + np.linspace(0, stop - start - 1, most).round().astype(np.int64)
+
+
+def _starts(windows: list[list[int]]) -> NDArray[np.intp]:
+    """Return at which token of all each window begins; every window has some ``[N]``."""
+    return np.cumsum([0, *map(len, windows[:-1])])
 
 
 def _padded(windows: list[list[int]]) -> tuple[Any, Any]:
@@ -185,19 +202,6 @@ def _padded(windows: list[list[int]]) -> tuple[Any, Any]:
         ids[row, : len(window)] = torch.tensor(window)
         mask[row, : len(window)] = 1
     return ids, mask
-
-
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    """Let PyTorch compute on so many threads, None its own choice; a short text waits on more than one."""
-    import torch  # noqa: PLC0415
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(before if count is None else count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _computes_bfloat16() -> bool:
@@ -221,14 +225,12 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 importing_transformers = threading.Lock()
 """Held while the library is imported, which two threads cannot do at once."""
+_loading = threading.Lock()
 
 
 def sentence_encoder() -> SentenceEncoder:
-    """Return the process's one encoder, loaded at the first call (about five seconds).
-
-    Calls from other threads wait for that: transformers cannot be imported by two threads at once.
-    """
-    with importing_transformers:
+    """Return the process's one encoder, loaded at the first call; calls from other threads wait for that."""
+    with _loading:
         return _loaded()
 
 
@@ -281,21 +283,35 @@ class AttentiveEncoder(SentenceEncoder):
 
         Only the first window of a text is read; ``bulk`` as for ``encode``.
         """
+        pooled = np.zeros((len(texts), DIMENSIONS * (1 + len(self._queries))), dtype=np.float32)
+        windows, _ = self._windows(texts, 1)
+        for batch in _batches([len(window) for window in windows]):
+            of_batch = [windows[index] for index in batch]
+            pooled[batch] = self._bulk_pooled(of_batch) if bulk else self._pooled(of_batch)
+        return pooled
+
+    def _pooled(self, windows: list[list[int]]) -> Rows:
+        last = np.split(self._minilm.states(windows)[-1], _starts(windows)[1:])
+        return np.stack([_pool(states, self._queries) for states in last])
+
+    def _bulk_pooled(self, windows: list[list[int]]) -> Rows:
         import torch  # noqa: PLC0415
 
-        pooled = np.zeros((len(texts), DIMENSIONS * (1 + len(self._queries))), dtype=np.float32)
-        windows, owner = self._windows(texts)
-        windows = [
-            window for place, window in enumerate(windows) if not place or owner[place - 1] < owner[place]
-        ]
-        for batch in _batches([len(window) for window in windows]):
-            ids, mask = _padded([windows[index] for index in batch])
-            autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=bulk and _computes_bfloat16())
-            with self._lock, _threads(None if bulk else 1), torch.inference_mode():
-                with autocast:
-                    states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
-                pooled[batch] = pooled_states(states.float(), mask, torch.from_numpy(self._queries)).numpy()
+        ids, mask = _padded(windows)
+        autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=_computes_bfloat16())
+        with self._lock, torch.inference_mode():
+            with autocast:
+                states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
+            pooled: Rows = pooled_states(states.float(), mask, torch.from_numpy(self._queries)).numpy()
         return pooled
+
+
+def _pool(states: Rows, queries: Rows) -> Rows:
+    """Return what ``pooled_states`` does, of the T states of one text ``[T, 384]``."""
+    share = np.concatenate([np.ones((1, len(states)), np.float32), softmax(queries @ states.T, axis=1)])
+    vectors = share @ states
+    unit: Rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return unit.ravel()
 
 
 def pooled_states(states: Any, mask: Any, queries: Any) -> Any:
@@ -319,8 +335,7 @@ def pooled_states(states: Any, mask: Any, queries: Any) -> Any:
 
 def attentive_encoder(adaptation: Adaptation) -> AttentiveEncoder:
     """Return a new adapted encoder."""
-    with importing_transformers:
-        return AttentiveEncoder(_folder(), adaptation)
+    return AttentiveEncoder(_folder(), adaptation)
 
 
 @cache

@@ -71,6 +71,14 @@ _ALIKE = 0.04
 _GAMING_MORE = "more like a text that is written to please a judge, or answers something else"
 _GAMING_LESS = "less like a text that is written to please a judge, or answers something else"
 
+UNNAMED = (
+    "content closer to this wish",
+    "content further from this wish",
+    "wording closer to this wish",
+    "wording further from this wish",
+)
+"""Reasons that say on which side something is without a name for what it is."""
+
 
 @dataclass(frozen=True)
 class Member:
@@ -479,7 +487,7 @@ def reasons(
 
 def _content(contributions: Floats) -> Iterator[Reason]:
     total = float(contributions.sum())
-    yield Reason("content closer to this wish" if total > 0 else "content further from this wish", total)
+    yield Reason(UNNAMED[total <= 0], total)
 
 
 def _wording(contributions: Floats, difference: Floats, features: Representation) -> Iterator[Reason]:
@@ -487,7 +495,7 @@ def _wording(contributions: Floats, difference: Floats, features: Representation
     for index, tone in enumerate(features.tones, start=first_tone):
         yield Reason(tone.more if difference[index] > 0 else tone.less, float(contributions[index]))
     rest = float(contributions[:first_tone].sum())
-    yield Reason("wording closer to this wish" if rest > 0 else "wording further from this wish", rest)
+    yield Reason(UNNAMED[2 + (rest <= 0)], rest)
 
 
 def _style(

@@ -102,15 +102,22 @@ def _line_matches(pattern: str) -> Count:
     return _matches(pattern, re.MULTILINE)
 
 
-def _expressions(alternatives: str) -> Count:
-    """Count expressions listed with ``|``, final ``*`` for any ending; by first letter, which is quicker."""
+def expression_pattern(alternatives: str) -> str:
+    """Return what matches expressions listed with ``|``, in lower case, final ``*`` for any ending.
+
+    They are sorted by their first letters, which is quicker.
+    """
     by_letter: dict[str, list[str]] = {}
     for alternative in alternatives.split("|"):
         expression = alternative.strip()
         rest = re.escape(expression[1:]).replace(r"\*", r"\w*").replace(r"\ ", r"\s+").replace("'", "['’]")
         by_letter.setdefault(re.escape(expression[0]), []).append(rest)
     branches = "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
-    count = _matches(rf"\b(?:{branches})\b", 0)
+    return rf"\b(?:{branches})\b"
+
+
+def _expressions(alternatives: str) -> Count:
+    count = _matches(expression_pattern(alternatives), 0)
     return lambda text: count(_lower(text))
 
 

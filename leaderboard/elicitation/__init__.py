@@ -8,6 +8,7 @@
 - `interview`: questions, which to ask next, what a reply says, and their wording by an LLM
 - `checklist`: the posterior as Essential, Important and Optional lines, with their evidence
 - `session`: choices and replies so far, with undo, and their checklist: what a page holds
+- `taste_test`: a blind test of a ranking, whose choices are learnt from as well
 - `history`: the same from choices made elsewhere; `command`: ``python -m leaderboard criteria-from``
 - `text`: sentences on what was learnt
 

@@ -154,6 +154,14 @@ class ElicitationSession:
         """Return the session after one more choice."""
         return self._after(Choice(self.pair, outcome))
 
+    def with_choices(self, choices: Sequence[Choice]) -> ElicitationSession:
+        """Return the session after choices between pairs that it did not show, those it knows left out."""
+        session = self
+        for choice in choices:
+            if choice not in self.choices:
+                session = session._after(choice)
+        return session
+
     def replied(self, option: int, text: str = "") -> ElicitationSession:
         """Return the session after a reply, by default in fixed words; a ValueError without a question."""
         if self.question is None:

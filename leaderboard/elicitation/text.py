@@ -9,6 +9,7 @@ from leaderboard.elicitation.checklist import ChecklistLine
 from leaderboard.elicitation.history.learn import HistoryChecklist
 from leaderboard.elicitation.history.read import ChoiceHistory
 from leaderboard.elicitation.interview import MAX_QUESTIONS
+from leaderboard.elicitation.taste_test import N_PAIRS, BlindPair, Taste, TasteTest
 
 ENOUGH = 12
 """Choices after which a ranking is usually good (docs/personal.md)."""
@@ -111,6 +112,53 @@ def reading_sentence(history: ChoiceHistory) -> str:
         reasons = "; ".join(f"{count:,} ({reason})" for reason, count in history.left_out)
         sentences.append(f"Left out: {reasons}.")
     return " ".join(sentences)
+
+
+def taste_result_sentence(test: TasteTest, title: str) -> str:
+    """Return how a blind test came out: “You chose X 5 of 6 times; the ranking expected 4.6.”"""
+    n, alike = len(test.tastes), test.n_alike
+    chosen = test.won - alike / 2
+    times = "time" if n == 1 else "times"
+    if not alike:
+        return f"You chose {title} {chosen:.0f} of {n} {times}; the ranking expected {test.expected:.1f}."
+    return (
+        f"You chose {title} {chosen:.0f} of {n} {times} and saw no difference {_times(alike)}. Counting a "
+        f"half for that it is {_half_count(test.won)}; the ranking expected {test.expected:.1f}."
+    )
+
+
+def taste_verdict_sentence(test: TasteTest) -> str:
+    """Return what follows from a blind test, which is not much."""
+    if test.surprise < 0:
+        return "That is fewer times than chance explains: this ranking does not go by your taste yet."
+    if test.surprise > 0:
+        return (
+            "That is more often than chance explains: your taste is clearer than the ranking takes it to be."
+        )
+    return f"The difference is no larger than chance would make it in {_count(len(test.tastes), 'pair')}."
+
+
+def fewer_pairs_sentence(test: TasteTest) -> str:
+    """Return that there are fewer pairs than a test should have; empty where there are enough."""
+    n = len(test.pairs)
+    if n >= N_PAIRS:
+        return ""
+    found = "is only 1 pair" if n == 1 else f"are only {n} pairs"
+    return f"There {found} of answers here to choose from instead of {N_PAIRS}, so the test says less."
+
+
+def taste_sentence(blind: BlindPair, taste: Taste, llm: str, rival: str) -> str:
+    """Return what was chosen and expected of a pair: “You took X; the ranking expected Y (82 %).”"""
+    taken = llm if (taste is Taste.FIRST) == blind.tested_first else rival
+    said = "You saw no difference" if taste is Taste.ALIKE else f"You took {taken}"
+    likelier, prob = (llm, blind.expected) if blind.expected >= 1 / 2 else (rival, 1 - blind.expected)
+    if round(100 * prob) <= 50:  # noqa: PLR2004
+        return f"{said}; the ranking expected neither."
+    return f"{said}; the ranking expected {likelier} ({100 * prob:.0f} %)."
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def _count(number: int, what: str) -> str:

@@ -104,18 +104,18 @@ class Choice:
         first, cheapest = self.offers[0], self.cheapest_like_first
         alike = [offer for offer in self.offers if offer.like_first]
         unknown = sum(offer.cost is None for offer in alike[1:])
-        but = f" {unknown} more of unknown price cannot be told apart either." if unknown else ""
+        but = f" {unknown} more in the tie have no known price." if unknown else ""
         if cheapest is first:
             if len(alike) == 1:
-                return f"No other LLM is as good as {first.facts.title}: all can be told apart from it."
+                return f"No other LLM is as good as {first.facts.title}: it is clearly ahead of all."
             return (
-                f"{first.facts.title} is itself the cheapest of those that cannot be told apart from it: "
+                f"{first.facts.title} is itself the cheapest of those practically tied with it: "
                 f"{dollars(first.cost)} {self.unit}.{but}"
             )
         own = "whose own price is unknown" if first.cost is None else f"which costs {dollars(first.cost)}"
         return (
-            f"{cheapest.facts.title} (place {cheapest.place}) is the cheapest of those that cannot be told "
-            f"apart from the first, {own}: {dollars(cheapest.cost)} {self.unit}.{but}"
+            f"{cheapest.facts.title} (place {cheapest.place}) is the cheapest of those practically tied with "
+            f"the first, {own}: {dollars(cheapest.cost)} {self.unit}.{but}"
         )
 
 

@@ -72,13 +72,19 @@ def _chip(item: ReadCriterion) -> dict[str, str]:
     }
 
 
-CRITERIA_BOX = "say-what-you-like"
-"""The mark on the page where its box for criteria is."""
+CRITERIA_BOX, RANKING = "say-what-you-like", "ranking"
+"""The marks on the page where its box for criteria and its ranking are."""
 
 
-def anchor() -> str:
-    """Return the mark that the invitation to type leads to."""
-    return render("anchor", name=CRITERIA_BOX)
+def anchor(name: str) -> str:
+    """Return the mark of this name, which links of the page lead to."""
+    return render("anchor", name=name)
+
+
+def skip_links() -> str:
+    """Return links to what a person comes for; they are seen when a keyboard reaches them."""
+    places = (CRITERIA_BOX, "Skip to your criteria"), (RANKING, "Skip to the ranking")
+    return render("skip_links", places=places)
 
 
 def invitation() -> str:

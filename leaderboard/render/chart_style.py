@@ -20,6 +20,7 @@ class Palette:
     """Colours of one theme, as CSS.
 
     Attributes:
+        text: Of names that belong to what is drawn.
         accent: Of what is drawn once.
         up: Of what is better or rises.
         down: Of what is worse or falls.
@@ -30,6 +31,7 @@ class Palette:
         between_categories: Of the lines between areas.
     """
 
+    text: str
     accent: str
     up: str
     down: str
@@ -53,6 +55,7 @@ class Palette:
 
 
 LIGHT = Palette(
+    text="#20242c",
     accent="#1f6f5f",
     up="#2a8a5b",
     down="#c2573f",
@@ -66,6 +69,7 @@ LIGHT = Palette(
     between_categories="rgba(255,255,255,0.55)",
 )
 DARK = Palette(
+    text="#e9e6df",
     accent="#5fc0a8",
     up="#5fc08a",
     down="#e08a73",
@@ -136,3 +140,12 @@ def lay_out(figure: go.Figure, height: int, *, top: int = 36, right: int = 16) -
 def muted_line(palette: Palette) -> dict[str, object]:
     """Return the dotted line of what would be even."""
     return {"color": palette.muted, "dash": "dot", "width": 1}
+
+
+def load_plotly() -> None:
+    """Make a small figure and write it as JSON, so that Plotly loads what the first one needs."""
+    figure = go.Figure(go.Bar(x=[0], y=["a"], orientation="h", error_x={"type": "data", "array": [1]}))
+    figure.add_vline(x=0)
+    figure.update_xaxes(fixedrange=True)
+    figure.update_yaxes(fixedrange=True)
+    lay_out(figure, 100).to_json()

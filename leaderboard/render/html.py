@@ -26,6 +26,11 @@ def render(template: str, **values: object) -> str:
     return _TEMPLATES.get_template(f"{template}.html.j2").render(values)
 
 
+def frame(address: str) -> str:
+    """Return the HTML that shows an embeddable page within another page."""
+    return render("frame", address=address)
+
+
 def percent(fraction: float, decimals: int = 1) -> str:
     """Return a fraction as a percentage without its sign; unknown is a dash."""
     return UNKNOWN if math.isnan(fraction) else f"{100 * fraction:.{decimals}f}"

@@ -72,6 +72,10 @@ def duration(seconds: float) -> str:
     return f"{minutes:.0f} min" if minutes < 2 * _MINUTE else f"{minutes / _MINUTE:.1f} h"
 
 
+_LABELS = {"judges-accuracy": "Share of right verdicts", "judges-properties": "Calibration, biases, speed"}
+"""What screen readers call each table."""
+
+
 def _table(
     name: str,
     groups: Sequence[tuple[str, tuple[str, ...]]],
@@ -81,7 +85,13 @@ def _table(
 ) -> str:
     described = {report.judge: (descriptions or {}).get(report.judge, "") for report, _, _ in rows}
     return render(
-        "judges", name=name, groups=groups, rows=rows, background=background, descriptions=described
+        "judges",
+        name=name,
+        label=_LABELS[name],
+        groups=groups,
+        rows=rows,
+        background=background,
+        descriptions=described,
     )
 
 

@@ -25,6 +25,8 @@ _VIEW_ROW_HEIGHT = 21
 _COLOURED = 5
 """Lines that have a colour among several views: of those LLMs whose rank changes most."""
 _MAX_NAME = 26
+_MAX_END, _END_WIDTH = 20, 150
+"""Characters of a name beside the lines, and pixels kept for it, so that a phone cuts none."""
 
 
 def interval_chart(leaderboard: Leaderboard, palette: Palette) -> go.Figure:
@@ -62,9 +64,9 @@ def interval_chart(leaderboard: Leaderboard, palette: Palette) -> go.Figure:
 
 
 def slope_chart(leaderboard: Leaderboard, palette: Palette) -> go.Figure:
-    """Draw one line an LLM from its rank under ∅ (left) to its rank under the person's criteria.
+    """Draw one line an LLM from its rank without criteria (left) to that under the person's criteria.
 
-    While ∅ is not judged all lines are level.
+    While the ranking without criteria is not judged all lines are level.
     """
     default, own = (leaderboard.default or leaderboard.ranking).ranks, leaderboard.ranking.ranks
     common = [llm for llm in own if llm in default]
@@ -74,13 +76,14 @@ def slope_chart(leaderboard: Leaderboard, palette: Palette) -> go.Figure:
     figure = go.Figure()
     for llm, start, stop in zip(common, left, right, strict=True):
         colour = palette.of_change(default[llm] - own[llm])
-        title = label(leaderboard.titles[llm], MAX_LABEL)
+        title, short = (label(leaderboard.titles[llm], most) for most in (MAX_LABEL, _MAX_END))
         figure.add_scatter(
             x=[0, 1],
             y=[start, stop],
             mode="lines+markers+text",
-            text=[f"{title}  {default[llm]}", f"{own[llm]}  {title}"],
+            text=[f"{short}  {default[llm]}", f"{own[llm]}  {short}"],
             textposition=["middle left", "middle right"],
+            textfont={"size": 12, "color": palette.text},
             line={"color": colour, "width": 1.5},
             marker={"size": 5},
             hovertemplate=f"{title}: {default[llm]} → {own[llm]}<extra></extra>",
@@ -88,9 +91,9 @@ def slope_chart(leaderboard: Leaderboard, palette: Palette) -> go.Figure:
             cliponaxis=False,
         )
     figure.update_xaxes(
-        range=[-0.9, 1.9],
+        range=[0, 1],
         tickvals=[0, 1],
-        ticktext=["the crowd ∅", "you"],
+        ticktext=["on average", "for you"],
         side="top",
         showgrid=False,
         zeroline=False,
@@ -98,7 +101,8 @@ def slope_chart(leaderboard: Leaderboard, palette: Palette) -> go.Figure:
     )
     figure.update_yaxes(range=[len(common) + 0.5, 0.5], showticklabels=False, showgrid=False, zeroline=False)
     figure.update_layout(showlegend=False)
-    return lay_out(figure, max(160, len(common) * _ROW_HEIGHT + 60))
+    lay_out(figure, max(160, len(common) * _ROW_HEIGHT + 60), right=_END_WIDTH)
+    return figure.update_layout(margin_l=_END_WIDTH)
 
 
 def topic_chart(scores: Sequence[TopicScore], palette: Palette) -> go.Figure:

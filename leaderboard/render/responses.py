@@ -16,6 +16,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
+from crm.embedded.evidence import Evidence
 from leaderboard.render.html import render
 
 _LEVELS = {"h1": "h4", "h2": "h5", "h3": "h6", "h4": "h6", "h5": "h6", "h6": "h6"}
@@ -40,6 +41,11 @@ def query_html(text: str) -> str:
     return render("query", text=text, folded_on="" if short else "every screen" if long else "phone")
 
 
+def revealed_html(pairs: Sequence[tuple[str, str, str, str]]) -> str:
+    """Return who was behind pairs of answers, each a question, both names, and what was said of them."""
+    return render("revealed", pairs=pairs)
+
+
 def verdict_html(prob: float, text: str, lines: Sequence[str] = ()) -> str:
     """Return a probability and what it is of, with more lines in fainter print."""
     return render("verdict", prob=prob, text=text, lines=lines)
@@ -50,12 +56,53 @@ def faint_html(text: str) -> str:
     return render("faint", text=text)
 
 
-def markdown_html(text: str) -> str:
-    """Return a text's Markdown as HTML, without pictures, links or HTML of its own; its line breaks stay."""
+def markdown_html(text: str, evidence: Evidence | None = None) -> str:
+    """Return a text's Markdown as HTML, without pictures, links or HTML of its own; its line breaks stay.
+
+    Args:
+        evidence: What is to be marked in it.
+    """
     tokens = _MARKDOWN.parse(text)
     for token in tokens:
         token.tag = _LEVELS.get(token.tag, token.tag)
-    return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
+    if evidence is not None:
+        _mark_structure(tokens, evidence)
+    return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {_EVIDENCE: evidence}))
+
+
+_EVIDENCE = "evidence"
+_MARKED = "usl-mark"
+_LISTS = ("bullet_list_open", "ordered_list_open")
+
+
+def _mark_structure(tokens: Sequence[Token], evidence: Evidence) -> None:
+    """Give elements that are counted a class."""
+    lists: list[str] = []
+    for token in tokens:
+        kind = token.type
+        if kind in _LISTS:
+            lists.append(kind.removesuffix("_open"))
+        elif kind.removesuffix("_close") + "_open" in _LISTS:
+            lists.pop()
+        elif kind == "list_item_open":
+            kind = f"{lists[-1]}:{kind}"
+        if kind in evidence.tokens:
+            token.attrJoin("class", _MARKED)
+        _mark_structure(token.children or (), evidence)
+
+
+def _text(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
+) -> str:
+    """Return a text, with the words and marks in it that are counted marked."""
+    content, evidence = tokens[place].content, env.get(_EVIDENCE)
+    if evidence is None:
+        return escape(content)
+    parts, done = [], 0
+    for start, end in evidence.spans(content):
+        parts += [escape(content[done:start]), f"<mark>{escape(content[start:end])}</mark>"]
+        done = end
+    return "".join((*parts, escape(content[done:])))
 
 
 def _image(
@@ -68,6 +115,7 @@ def _image(
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
 _MARKDOWN.add_render_rule("link_close", lambda *_: "</u>")
 _MARKDOWN.add_render_rule("image", _image)
+_MARKDOWN.add_render_rule("text", _text)
 _MARKDOWN.add_render_rule(
     "link_open", lambda _, tokens, at, *__: f'<u title="{escape(str(tokens[at].attrGet("href") or ""))}">'
 )

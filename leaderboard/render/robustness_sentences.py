@@ -18,23 +18,23 @@ _COUNTLESS = 100_000
 def headline(certainty: PairwiseSignificance, titles: Mapping[str, str]) -> str:
     """Say who comes first, how often that would hold, and who is as good as far as one can tell."""
     if len(certainty.llms) == 1:
-        return "Only one LLM is ranked, so there is nothing to tell apart."
+        return "Only one LLM is ranked, so there is nothing to compare it with."
     best, *rest = (titles[llm] for llm in certainty.members(0))
     share = float(certainty.first[0])
     often = "practically always" if share >= _SURELY else f"{100 * share:.0f} times in 100"
-    sentence = f"With other queries like these, {best} would come first {often}."
+    sentence = f"With other questions like these, {best} would come first {often}."
     if rest:
-        sentence += f" It cannot be told apart from {_some(rest)}."
+        sentence += f" It is practically tied with {_some(rest)}."
     else:
-        sentence += " It can be told apart from every other LLM."
+        sentence += " It is clearly ahead of every other LLM."
     n_queries = int(certainty.n_queries.max())
     if n_queries < MIN_QUERIES:
-        few = f"{n_queries} {'query' if n_queries == 1 else 'queries'}"
+        few = f"{n_queries} {'question' if n_queries == 1 else 'questions'}"
         sentence += f" This rests on only {few}: do not rely on it."
     return sentence
 
 
-def against_the_crowds_favourite(
+def against_the_favourite(
     certainty: PairwiseSignificance, default: Ranking, titles: Mapping[str, str]
 ) -> str:
     """Say how the first of the default ranking does here, against who is first here."""
@@ -43,12 +43,12 @@ def against_the_crowds_favourite(
         return ""
     best = certainty.llms[0]
     if favourite == best:
-        return f"The crowd's favourite, {titles[best]}, is yours as well."
+        return f"The favourite without criteria, {titles[best]}, is yours as well."
     found = certainty.compare(best, favourite)
     certain = "more than chance" if found.apart else "within what chance does"
     return (
-        f"The crowd's favourite, {titles[favourite]}, is {_points(found.difference)} behind your first, "
-        f"{titles[best]}: {certain}."
+        f"The favourite without criteria, {titles[favourite]}, is {_points(found.difference)} behind "
+        f"your first, {titles[best]}: {certain}."
     )
 
 
@@ -65,8 +65,8 @@ def comparison_sentences(
     if found.difference < 0:
         first, second, found = second, first, certainty.compare(second, first)
     if found.more_queries is None:
-        return f"{titles[first]} and {titles[second]} are equal here, or compared on a single query."
-    interval = f"95 %: {_signed(found.low)} to {_signed(found.high)}"
+        return f"{titles[first]} and {titles[second]} are equal here, or compared on a single question."
+    interval = f"likely {_signed(found.low)} to {_signed(found.high)}"
     ahead = f"{titles[first]} is ahead of {titles[second]} by {_points(found.difference)} ({interval})."
     pair = certainty.llms.index(first), certainty.llms.index(second)
     return f"{ahead} {_verdict(found, among_all=bool(certainty.apart[pair]))}"
@@ -114,9 +114,11 @@ def _verdict(found: PairComparison, *, among_all: bool) -> str:
             "one so far apart may well be found by chance."
         )
     if found.more_queries == math.inf:
-        return "That may be chance. More queries would not settle it: what is left is the judge's own error."
+        return (
+            "That may be chance. More questions would not settle it: what remains is the judge's own error."
+        )
     return (
-        f"That may be chance. {_rounded(found.more_queries or 0)} more queries like these would settle it "
+        f"That may be chance. {_rounded(found.more_queries or 0)} more questions like these would settle it "
         "four times in five, if the difference is what it seems."
     )
 

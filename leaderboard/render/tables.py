@@ -14,7 +14,7 @@ from leaderboard.render.chart_style import Palette
 from leaderboard.render.fact_tables import FactColumns
 from leaderboard.render.html import UNKNOWN, percent, render, with_minus
 from leaderboard.result import Leaderboard
-from leaderboard.sentences import BEATS, missed_in_words
+from leaderboard.sentences import missed_in_words, wins_in_words
 from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.columns import STATISTIC_COLUMNS
 from leaderboard.statistics.correlation import Measure, highest_rbo
@@ -85,7 +85,7 @@ def ranking_table(
             for amount in leaderboard.amounts
         ],
         answered=bool(leaderboard.coverage),
-        beats=BEATS[leaderboard.against],
+        beats=wins_in_words(leaderboard.against, leaderboard.opponent),
         compared=bool(leaderboard.criteria) and leaderboard.default is not None,
         controlled=control is not None,
         caveats=leaderboard.caveats,

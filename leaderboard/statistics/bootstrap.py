@@ -11,13 +11,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from scipy.stats import rankdata
+from scipy.stats import norm, rankdata
 
 from leaderboard.errors import LeaderboardError
 from leaderboard.statistics.win_rate import checked_weights
 
 RESAMPLES = 1000
 LEVEL = 0.95
+_Z2 = float(norm.ppf((1 + LEVEL) / 2)) ** 2
 
 # Rank of an LLM that has no response to any selected query.
 UNRANKED = 0
@@ -148,22 +149,32 @@ def percentile_interval(
 
 
 def win_rate_interval(
-    samples: NDArray[np.floating], win_rate: NDArray[np.floating], n_queries: NDArray[np.integer]
+    samples: NDArray[np.floating],
+    win_rate: NDArray[np.floating],
+    n_queries: NDArray[np.integer],
+    n_effective: NDArray[np.floating] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """95 % percentile interval of each win rate, always around the win rate itself.
 
     Where the percentiles miss the win rate, the nearer end is moved to it: widening an interval cannot lower
     its coverage. One query says nothing about the spread between queries, so its interval is all of [0, 1].
+    Where every query is won, or none, all resamples are alike, and the interval reaches at least as far as
+    Wilson's (1927), whose inner end is then n / (n + z²), or as far from 0.
 
     Args:
         samples: [B, L], from ``bootstrap_win_rates``.
         win_rate: [L], fractions; NaN for an LLM without responses.
         n_queries: [L], on how many queries each win rate rests.
+        n_effective: [L], how many queries that count alike these are worth; ``n_queries`` by default.
 
     Returns:
         Low and high, [L] each, with 0 ≤ low ≤ win rate ≤ high ≤ 1; NaN where the win rate is NaN.
     """
     low, high = percentile_interval(samples)
+    worth = np.asarray(n_queries if n_effective is None else n_effective, dtype=np.float64)
+    missed = _Z2 / (worth + _Z2)
+    low = np.where(win_rate == 1, np.fmin(low, 1 - missed), low)
+    high = np.where(win_rate == 0, np.fmax(high, missed), high)
     low = np.where(n_queries == 1, 0.0, np.minimum(low, win_rate))
     high = np.where(n_queries == 1, 1.0, np.maximum(high, win_rate))
     return low, high

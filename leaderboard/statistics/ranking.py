@@ -392,7 +392,8 @@ class _Places:
         win_rate, n_queries, samples = found.win_rate[rows], found.n_queries[rows], self.samples[:, rows]
         missed = self.missed[rows]
         rank = _competition_ranks(win_rate, missed)
-        ci_low, ci_high = win_rate_interval(samples, win_rate, n_queries)
+        columns = {key: values[rows] for key, values in found.columns.items()}
+        ci_low, ci_high = win_rate_interval(samples, win_rate, n_queries, columns["n_effective"])
         rank_low, rank_high = _rank_intervals(samples, rank, n_queries, missed)
         return Ranking(
             llms=tuple(self.llms[row] for row in rows),
@@ -403,7 +404,7 @@ class _Places:
             rank_low=rank_low,
             rank_high=rank_high,
             n_queries=n_queries,
-            columns={key: values[rows] for key, values in found.columns.items()},
+            columns=columns,
             category_names=self.category_names,
             category_win_rate=self.category_win_rate[rows],
             removed=_removed(found, rows, missed),

@@ -56,7 +56,7 @@ class Profile:
     def from_json(cls, payload: object, file: str = "profile") -> Profile:
         """Check a JSON value; an UploadError if it is no profile, a later one, or has impossible criteria."""
         if not isinstance(payload, dict) or payload.get("format") != FORMAT:
-            raise UploadError(file, "this is no profile; download one on the page “Yours”.")
+            raise UploadError(file, "this is not a profile; download one on the page “My data”.")
         version = payload.get("version")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise UploadError(file, f"its version is {version!r}, not a number from 1 up.")

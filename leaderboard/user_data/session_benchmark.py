@@ -248,16 +248,17 @@ class SessionService(Service):
             return ("These queries and responses are yours: only this session has them.",)
         if not names:
             return ()
-        if _reads_texts(view):
-            return (f"{names}: yours; not judged by {view.crm}, which reads texts and stores its verdicts.",)
+        if reader := _reads_texts(view):
+            return (f"{names}: yours; not judged by {reader}, which reads texts and stores its verdicts.",)
         return (f"{names}: yours; only this session has the responses, and a link shows the others alone.",)
 
     def _benchmark_of(self, view: View) -> LoadedBenchmark:
-        if not _reads_texts(view):
+        reader = _reads_texts(view)
+        if not reader:
             return self.benchmark(view.benchmark)
         if any(material.made is not None for material in self._uploads(view.benchmark)):
             raise LeaderboardError(
-                f"The judge {view.crm!r} reads texts and stores its verdicts, which is not done with your "
+                f"The judge {reader!r} reads texts and stores its verdicts, which is not done with your "
                 f"own queries: choose {registry.DEFAULT!r}."
             )
         return self._shared.benchmark(view.benchmark)
@@ -290,5 +291,7 @@ class SessionService(Service):
         )
 
 
-def _reads_texts(view: View) -> bool:
-    return registry.get_crm(view.crm).representation is None
+def _reads_texts(view: View) -> str:
+    """Return the first of a view's judges that reads texts; empty if none does."""
+    names = dict.fromkeys(filter(None, (view.crm, view.default_crm or registry.default_crm_name())))
+    return next((name for name in names if registry.get_crm(name).representation is None), "")

@@ -3,8 +3,10 @@
 - `session`: the pages' list, the service, the view of this session and the link that carries it
 - `criteria_editor`, `requirements`, `topic_choice`: what a person asks for, in the view
 - `elicitation`, `checklist`: criteria found by choices and questions, and edited
-- `answer`: the answer over a ranking, the ways to criteria, the answer as text to copy
+- `answer`: the answer over a ranking, the ways to criteria; `reach`: links that jump, the answer said aloud
+- `three_answers`: three LLMs' answers to one question; `taste_test`: a ranking tested blind
 - `live_ranking`, `ranking_tabs`, `saved_views`: a ranking while a judge works, its tabs, views to compare
+- `share`: a view as link, text, picture, frame and citation; what the frame shows
 - `listing`: filters, order and cost of the LLMs that are listed
 - `agreement`, `critique`: how two judges agree; an LLM's critique of a response
 - `topic_map`, `curation`: the topics of queries, and their change by an administrator

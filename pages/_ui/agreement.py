@@ -37,8 +37,10 @@ _MIN_JUDGES = 2
 
 def compare_judges(view: View) -> None:
     """Let two judges be chosen, rank with both, and say how far they agree."""
-    st.subheader("How do two judges’ rankings agree?", anchor=False)
-    st.markdown("The same LLMs on the same queries, ranked by two judges: for your criteria, or on average.")
+    st.header("How do two judges’ rankings agree?", anchor=False)
+    st.markdown(
+        "The same LLMs on the same questions, ranked by two judges: for your criteria, or on average."
+    )
     summary = _choose_benchmark(view)
     judges = _judges_for(summary)
     if len(judges) < _MIN_JUDGES:
@@ -94,7 +96,7 @@ def _edit_criteria(criteria: CriteriaSet) -> None:
         "Criteria",
         key="agreement_criteria",
         height=80,
-        placeholder="One a line; none means average preference.",
+        placeholder="One a line; none means what people prefer on average.",
         on_change=_read_criteria,
     )
     if message := st.session_state.get("agreement_error"):

@@ -1,4 +1,4 @@
-"""The answer over the leaderboard's table, the ways to criteria where there are none, and the answer as text.
+"""The answer over the leaderboard's table, also as text and picture, and the ways to criteria without any.
 
 What costs rankings is worked out after the table has been drawn, once for a view and what is listed of it.
 """
@@ -6,6 +6,7 @@ What costs rankings is worked out after the table has been drawn, once for a vie
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
@@ -13,7 +14,8 @@ import streamlit as st
 from leaderboard.alignment import won_alone
 from leaderboard.answer import Answer, Evidence, looked_at_alone, make_answer, read_criteria
 from leaderboard.llm_facts.catalogue import Catalogue
-from leaderboard.render.answer_card import Part, anchor, answer_card, invitation
+from leaderboard.render.answer_card import CRITERIA_BOX, Part, anchor, answer_card, invitation
+from leaderboard.render.picture import ranking_picture
 from leaderboard.result import Leaderboard
 from leaderboard.robustness import leave_one_out
 from leaderboard.view import Against
@@ -28,7 +30,7 @@ _KEPT = "answer_evidence"
 
 def mark_criteria_box() -> None:
     """Mark the place that the invitation to type leads to; to be drawn right before the box."""
-    st.html(anchor())
+    st.html(anchor(CRITERIA_BOX))
 
 
 class AnswerCard:
@@ -48,17 +50,28 @@ class AnswerCard:
         self._place: Any = None
         self._text_place: Any = None
 
-    def draw(self) -> None:
-        """Draw the card, and without criteria the ways to some."""
+    def draw(self, *, inviting: bool = True) -> None:
+        """Draw the card, and without criteria the ways to some, if it is to be ``inviting``."""
         self._place = st.empty()
         self._show()
-        if not self._leaderboard.view.criteria:
+        if inviting and not self._leaderboard.view.criteria:
             _invite(self._leaderboard)
 
-    def offer_text(self, row: Any) -> None:
-        """Draw a button that shows the answer as a short text with its link, to be copied."""
-        self._text_place = row.popover("Copy as text", icon=":material/content_copy:").empty()
+    def offer_text(self, place: Any) -> None:
+        """Draw the answer as a short text with its link, to be copied."""
+        self._text_place = place.empty()
         self._show_text()
+
+    @property
+    def source(self) -> str:
+        """What the answer rests on, in words."""
+        board = self._leaderboard
+        return f"From {board.n_judged} questions of {board.benchmark.info.title}, {len(board.llms)} LLMs"
+
+    def to_picture(self) -> bytes:
+        """Return the answer over the first LLMs as a PNG file, with the date of today."""
+        today, alike = datetime.now(UTC).date(), self._evidence.like_first
+        return ranking_picture(self._shown.leaderboard, self._answer, alike, made=today)
 
     def complete(self) -> None:
         """Draw what takes rankings of its own, unless it is there already."""
@@ -123,10 +136,8 @@ class AnswerCard:
         return [part for part, is_coming in coming.items() if is_coming]
 
     def _show_text(self) -> None:
-        board = self._leaderboard
-        source = f"From {board.n_judged} questions of {board.benchmark.info.title}, {len(board.llms)} LLMs"
-        link = board.view.to_link(st.context.url or "")
-        self._text_place.code(self._answer.to_text(source, link), language=None, wrap_lines=True)
+        link = self._leaderboard.view.to_link(st.context.url or "")
+        self._text_place.code(self._answer.to_text(self.source, link), language=None, wrap_lines=True)
 
 
 def _invite(leaderboard: Leaderboard) -> None:

@@ -34,7 +34,7 @@ def edit_checklist(
     next_steps: Sequence[NextStep],
 ) -> None:
     """Draw the lines, the weightiest first, to be edited; edits last as long as the same lines are learnt."""
-    st.subheader("Your checklist", anchor=False)
+    st.header("Your checklist", anchor=False)
     st.markdown(plain(f"{learnt_from} Change what is not right, then rank."))
     if certainty is not None:
         st.caption(plain(certainty))

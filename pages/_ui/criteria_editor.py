@@ -14,6 +14,7 @@ from crm.errors import CriterionError
 from crm.protocol import CriterionWarning
 from leaderboard.reading import Badge, CriterionReading, reading_of
 from leaderboard.sentences import left_out_in_brief, left_out_sentence, warning_sentence, warnings_in_brief
+from leaderboard.several_wishes import parts_of, split
 from leaderboard.view import View
 from pages._ui.session import change_criteria, change_view, judged_criteria, plain, show
 
@@ -45,6 +46,8 @@ def edit_criteria(criteria: CriteriaSet) -> None:
     )
     row = st.container(horizontal=True, vertical_alignment="center")
     row.button("Rank LLMs for me", type="primary", on_click=change_view)
+    with row.container(key="or_keys", width="content"):
+        st.caption("or Ctrl+Enter")
     if criteria:
         row.button("Clear", on_click=_set, args=(CriteriaSet(),))
         examples: DeltaGenerator = row.popover("Examples", icon=":material/lightbulb:")
@@ -55,7 +58,22 @@ def edit_criteria(criteria: CriteriaSet) -> None:
     if message := st.session_state.get("criteria_error"):
         st.error(message)
     if criteria:
+        _offer_to_split(criteria)
         _rows(criteria)
+
+
+def _offer_to_split(criteria: CriteriaSet) -> None:
+    """Draw a button for each line that lists several wishes, which then count one by one."""
+    for index, criterion in enumerate(criteria):
+        if parts := parts_of(criterion):
+            st.button(
+                plain(f"Make “{criterion}” {len(parts)} criteria"),
+                key=f"split:{index}",
+                icon=":material/call_split:",
+                on_click=_set,
+                args=(split(criteria, criterion),),
+                help="Each is then read, weighed and shown by itself.",
+            )
 
 
 def _popular(place: DeltaGenerator, *, as_links: bool) -> None:

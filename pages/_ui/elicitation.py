@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from leaderboard.benchmark import LoadedBenchmark
-from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome
+from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
 from leaderboard.elicitation.interview import (
     MAX_QUESTIONS,
     Interviewer,
@@ -39,11 +40,11 @@ def current_elicitation(slug: str, topics: tuple[str, ...]) -> ElicitationSessio
     """
     key = (slug, service().benchmark(slug).identity)
     if st.session_state.get("find_benchmark") != key:
-        _keep(ElicitationSession.start(candidate_pairs(service(), slug, topics)))
+        keep_elicitation(ElicitationSession.start(candidate_pairs(service(), slug, topics)))
         st.session_state.find_benchmark, st.session_state.find_topics = key, topics
         go_on()
     elif st.session_state.find_topics != topics:
-        _keep(_current().on(candidate_pairs(service(), slug, topics)))
+        keep_elicitation(_current().on(candidate_pairs(service(), slug, topics)))
         st.session_state.find_topics = topics
     return _current()
 
@@ -53,7 +54,8 @@ def _current() -> ElicitationSession:
     return elicitation
 
 
-def _keep(elicitation: ElicitationSession) -> None:
+def keep_elicitation(elicitation: ElicitationSession) -> None:
+    """Have this session go on from there."""
     st.session_state.elicitation = elicitation
 
 
@@ -119,15 +121,9 @@ def choose_between_answers(benchmark: LoadedBenchmark) -> None:
     st.progress(min(1.0, done / ENOUGH), text=progress_sentence(done))
     if elicitation.steps:
         st.caption(agreement_sentence(elicitation.agreement))
-    try:
-        texts = pair_texts(benchmark, elicitation.pair)
-    except SHOWN_ERRORS as error:
-        st.error(plain(str(error)))
+    if not show_pair(benchmark, elicitation.pair):
         return
-    st.html(query_html(texts.query))
-    st.html(pair_html([("Answer A", texts.first), ("Answer B", texts.second)]))
-    st.html(f"<style>.st-key-find_buttons {{ background: {page_colour()}; }}</style>")
-    with st.container(horizontal=True, key="find_buttons"):
+    with choice_buttons():
         for outcome, label, key in _BUTTONS:
             st.button(
                 label,
@@ -138,14 +134,37 @@ def choose_between_answers(benchmark: LoadedBenchmark) -> None:
                 type="primary" if outcome.decided else "secondary",
             )
     _undo_or_stop("Undo", Choice, enough=len(elicitation.choices) >= ENOUGH)
-    if elicitation.choices:
-        st.html(_FROM_THE_TOP.replace("PAIR", str(len(elicitation.choices))), unsafe_allow_javascript=True)
+    from_the_top(len(elicitation.choices))
+
+
+def show_pair(benchmark: LoadedBenchmark, pair: ResponsePair) -> bool:
+    """Draw a question and two answers without names; return whether their texts are still there."""
+    try:
+        texts = pair_texts(benchmark, pair)
+    except SHOWN_ERRORS as error:
+        st.error(plain(str(error)))
+        return False
+    st.html(query_html(texts.query))
+    st.html(pair_html([("Answer A", texts.first), ("Answer B", texts.second)]))
+    return True
+
+
+def choice_buttons() -> DeltaGenerator:
+    """Return the row for the buttons of a choice, which stays in reach below long answers."""
+    st.html(f"<style>.st-key-find_buttons {{ background: {page_colour()}; }}</style>")
+    return st.container(horizontal=True, key="find_buttons")
+
+
+def from_the_top(n_before: int) -> None:
+    """Bring the question of a new pair into view; nothing before the first choice."""
+    if n_before:
+        st.html(_FROM_THE_TOP.replace("PAIR", str(n_before)), unsafe_allow_javascript=True)
 
 
 def _take_choice(outcome: ChoiceOutcome, n_choices: int) -> None:
     """Take the answer over, unless it was given to a pair that is not shown any more."""
     if len(_current().choices) == n_choices:
-        _keep(_current().chosen(outcome))
+        keep_elicitation(_current().chosen(outcome))
 
 
 def _undo_or_stop(undo: str, kind: type[Choice] | type[InterviewReply], *, enough: bool) -> None:
@@ -158,7 +177,7 @@ def _undo_or_stop(undo: str, kind: type[Choice] | type[InterviewReply], *, enoug
             shortcut="U",
             type="tertiary",
             disabled=not any(isinstance(step, kind) for step in steps),
-            on_click=lambda: _keep(_current().without_last(kind)),
+            on_click=lambda: keep_elicitation(_current().without_last(kind)),
         )
         st.button(
             "Show my checklist",
@@ -198,7 +217,7 @@ def interview(slug: str, topics: tuple[str, ...]) -> None:
 
 
 def _ask_question(wording: QuestionWording, n_replies: int) -> None:
-    st.subheader(plain(wording.text), anchor=False)
+    st.header(plain(wording.text), anchor=False)
     with st.container(key="find_options", gap="small"):
         for option, text in enumerate(wording.options):
             st.button(
@@ -215,7 +234,7 @@ def _take_option(option: int, text: str, n_replies: int) -> None:
     """Take the answer over, unless it was given to a question that is not shown any more."""
     if len(_current().replies) != n_replies:
         return
-    _keep(_current().replied(option, text))
+    keep_elicitation(_current().replied(option, text))
     if _current().question is None:
         _stop()
 

@@ -129,17 +129,19 @@ def _status(leaderboard: Leaderboard) -> None:
     progress = judging.current
     match progress.state:
         case State.FAILED:
-            what = "The comparison with the crowd failed. " if judging.of_comparison else ""
+            what = "The comparison with the average ranking failed. " if judging.of_comparison else ""
             kept = f" The {progress.percentage} that are judged are kept." if progress.pairs_done else ""
             _complain(f"{what}{progress.message}{kept}", lambda: service().resume(view, subscriber()))
             return
         case State.STOPPED:
-            what = " the comparison with the crowd" if judging.of_comparison else ""
+            what = " the comparison with the average ranking" if judging.of_comparison else ""
             text = f"Stopped{what} at {progress.percentage}"
         case State.WAITING:
             text = f"Waiting, other rankings come first: {progress}"
         case State.RUNNING:
-            what = "Comparing with the crowd" if judging.of_comparison else f"Judging with {view.crm}"
+            what = (
+                "Comparing with the average ranking" if judging.of_comparison else f"Judging with {view.crm}"
+            )
             text = f"{what}: {progress}"
     with st.container(key="judging"):
         show_progress(progress, text, view, name=subscriber(), key="judging:{}")

@@ -219,4 +219,4 @@ def open_private_link() -> None:
     with errors_shown():
         saved = store().open(token)
         hold(HeldProfile(saved.profile, token, saved), show=True)
-        st.toast("Your profile is open. Changes are saved on the page “Yours”.", icon=":material/person:")
+        st.toast("Your profile is open. Changes are saved on the page “My data”.", icon=":material/person:")

@@ -1,4 +1,4 @@
-"""A ranking in words and in tabs: table, chart, the crowd's beside it, grades by criterion, robustness.
+"""A ranking in words and in tabs: table, chart, the average one beside it, grades by criterion, robustness.
 
 A link in the table loads the page again, which begins a new session. Where a session holds something that
 would be lost, the way to an LLM's page leads through Streamlit instead.
@@ -24,7 +24,7 @@ from leaderboard.render.fact_tables import FactColumns, votes_table
 from leaderboard.render.price_chart import frontier_in_words, price_chart
 from leaderboard.render.ranking_charts import interval_chart, slope_chart
 from leaderboard.render.robustness_sentences import (
-    against_the_crowds_favourite,
+    against_the_favourite,
     comparison_sentences,
     headline,
     sensitivity_sentences,
@@ -46,6 +46,7 @@ from pages._ui.agreement import correlation_figures
 from pages._ui.answer import AnswerCard
 from pages._ui.listing import as_listed, choose_llms, known_llms, take_over_clicks, worth_the_money
 from pages._ui.live_ranking import is_active
+from pages._ui.reach import mark_ranking
 from pages._ui.saved_views import offer_to_keep
 from pages._ui.session import (
     SHOWN_ERRORS,
@@ -59,6 +60,9 @@ from pages._ui.session import (
     plain,
     service,
 )
+from pages._ui.share import offer_to_share
+from pages._ui.taste_test import offer_taste_test
+from pages._ui.three_answers import show_three_answers
 
 
 def show_ranking(leaderboard: Leaderboard) -> None:
@@ -70,7 +74,10 @@ def show_ranking(leaderboard: Leaderboard) -> None:
     with st.container():  # keeps what follows in its place
         if card is not None:
             card.draw()
-        st.subheader("Your ranking" if leaderboard.criteria else "The default ranking", anchor=False)
+            show_three_answers(leaderboard)
+            offer_taste_test(leaderboard)
+        mark_ranking()
+        st.header("Your ranking" if leaderboard.criteria else "The default ranking", anchor=False)
         _describe(leaderboard)
         if card is None and leaderboard.narrow:  # else the answer says it
             st.warning(plain(leaderboard.narrow), icon=":material/warning:")
@@ -82,7 +89,7 @@ def show_ranking(leaderboard: Leaderboard) -> None:
     if any(catalogue.facts(llm, slug).price for llm in leaderboard.llms):
         views["Price"] = partial(_price, catalogue)
     if leaderboard.criteria and leaderboard.correlations is not None:
-        views["You and the crowd"] = partial(_compare, catalogue)
+        views["You and the average"] = partial(_compare, catalogue)
     elif not leaderboard.criteria and n_rated(leaderboard.llms, catalogue, slug) >= MIN_LLMS:
         views["Human votes"] = partial(_votes, catalogue)
     if len(leaderboard.criteria) > 1:
@@ -105,9 +112,9 @@ def _describe(leaderboard: Leaderboard) -> None:
     above = f"{len(leaderboard.ranking.llms)} of " if leaderboard.ranking.under_floor else ""
     parts = [
         f"{info.title}, version {info.version or '–'}",
-        f"{judged}{leaderboard.n_queries} queries",
+        f"{judged}{leaderboard.n_queries} questions",
         f"{above}{len(leaderboard.llms)} LLMs against {leaderboard.opponent}",
-        f"judged by {leaderboard.view.crm} CRM {leaderboard.crm_version}",
+        f"judged by {leaderboard.judge} CRM {leaderboard.crm_version}",
     ]
     st.caption(plain(" · ".join(parts)))
     if leaderboard.weighted:
@@ -148,14 +155,8 @@ def _table(catalogue: Catalogue, card: AnswerCard | None, whole: Leaderboard) ->
     offer_file(row, "Download CSV", file, f"usl-{leaderboard.view.benchmark}.csv")
     with row.popover("Other formats", icon=":material/download:"):
         _offer_formats(listed)
-    with row.popover("Link to this view", icon=":material/link:"):
-        st.code(leaderboard.view.to_link(st.context.url or ""), language=None, wrap_lines=True)
-        st.caption(
-            "Topics, interests, criteria, weights, floor, musts, judge, control, filters and order are in "
-            "the link; whoever opens it sees the same."
-        )
-    if card is not None:
-        card.offer_text(row)
+    with row.popover("Share", icon=":material/share:"):
+        offer_to_share(leaderboard, card)
     offer_to_keep(leaderboard.view.whole, row)
     wide = row.toggle(
         "Categories", value=bool(leaderboard.view.topics), help="One column per chosen category."
@@ -231,9 +232,9 @@ def _score_and_price(whole: Leaderboard, catalogue: Catalogue, listed: Listed) -
     unpriced = f" {len(choice.unpriced)} LLMs of unknown price are left out." if choice.unpriced else ""
     best = plain(frontier_in_words(choice, whole.titles))
     st.caption(
-        f"Best for the money, from the cheapest: {best}. No other is at most as dear and at least as good, "
-        "going by the scores alone. Faint: surely beaten by one that is at most as dear. Lines are 95 % "
-        f"intervals. Prices as of {choice.prices_date}.{unpriced}"
+        f"Best for the money, from the cheapest: {best}. No other LLM is as good for less, going by the "
+        "scores alone. Faint: clearly beaten by one that costs no more. Lines are likely ranges (95 % "
+        f"intervals). Prices as of {choice.prices_date}.{unpriced}"
     )
 
 
@@ -262,7 +263,7 @@ def _votes(catalogue: Catalogue, leaderboard: Leaderboard) -> None:
         st.markdown(f"**{plain(sentence)}**")
     st.html(table)
     st.caption(
-        "Spearman’s ρ between this ranking and LMArena’s ratings by kind of question, with its 95 % interval "
+        "Spearman’s ρ between this ranking and LMArena’s ratings by kind of question, with its likely range "
         f"and the number of LLMs in both. Ratings as of {found.date}. They are of whoever votes there, and "
         "none says what is right for you."
     )
@@ -300,18 +301,18 @@ def _robustness(leaderboard: Leaderboard) -> None:
     titles = leaderboard.titles
     st.markdown(f"**{plain(headline(found.significance, titles))}**")
     if leaderboard.criteria and leaderboard.default is not None:
-        st.markdown(plain(against_the_crowds_favourite(found.significance, leaderboard.default, titles)))
+        st.markdown(plain(against_the_favourite(found.significance, leaderboard.default, titles)))
     if leaderboard.misses:
         st.caption("Only the LLMs that miss the fewest musts are compared here.")
     if len(found.significance.llms) >= _LEAST:
         _two_llms(found.significance, leaderboard)
     _sensitivity(found, leaderboard)
-    st.subheader("Groups that cannot be told apart", anchor=False)
+    st.subheader("Practical ties", anchor=False)
     st.html(groups_table(leaderboard, found.significance))
     st.caption(
-        "No two LLMs of a group can be told apart, at 5 % for all pairs together. The last of a group and "
-        "the first of the next may be alike. “Comes first”: share of 1,000 draws of other queries of "
-        "these topics."
+        "LLMs of one tie are so close that their order may be chance (tested at 5 % for all pairs together). "
+        "The last of a tie and the first of the next may be as close. “Comes first”: how often, in 1,000 "
+        "draws of other questions on these topics."
     )
 
 
@@ -326,7 +327,7 @@ def _found(leaderboard: Leaderboard) -> Robustness | None:
     kept = st.session_state.get("robustness")
     if kept is None or kept[0] != key:
         try:
-            with st.spinner("Drawing other queries …"):
+            with st.spinner("Drawing other questions …"):
                 kept = key, assess_robustness(service(), leaderboard.view)
         except SHOWN_ERRORS as error:
             st.error(plain(str(error)))

@@ -42,7 +42,7 @@ def choose_requirements(view: View) -> None:
             key="must_have",
             on_change=lambda: change_view(must_have=st.session_state.must_have),
             help="An LLM misses an Essential criterion if the typical LLM, the median of all here, meets it "
-            "better on most queries. Whoever misses fewer comes first, whatever the score.",
+            "better on most questions. Whoever misses fewer comes first, whatever the score.",
         )
     st.caption(" ".join(_explained(view, len(musts), reads_texts=crm.representation is None)))
 
@@ -52,7 +52,7 @@ def _explained(view: View, n_musts: int, *, reads_texts: bool) -> Iterator[str]:
         yield "All LLMs by your criteria alone, as in the paper."
     else:
         above = f"Only LLMs in {floor_in_words(view.floor)} of what people prefer in general"
-        yield f"{above}; the others stand below the table."
+        yield f"{above}; the others are listed below the table."
     if n_musts and reads_texts:
         yield NO_MUSTS
     elif view.must_have and n_musts > MAX_MUSTS:

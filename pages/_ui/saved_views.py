@@ -44,7 +44,7 @@ def offer_to_keep(view: View, place: Any) -> None:
     views = saved_views()
     kept = view in views
     place.button(
-        "Added to compare" if kept else "Add this view",
+        "Added to Compare" if kept else "Compare later",
         key="keep",
         on_click=keep,
         args=(view,),

@@ -20,7 +20,7 @@ from crm.errors import CRMError
 from crm.protocol import CRM
 from db import DatabaseError
 from leaderboard.errors import LeaderboardError
-from leaderboard.render.chart_style import DARK, LIGHT, Palette
+from leaderboard.render.chart_style import DARK, LIGHT, Palette, load_plotly
 from leaderboard.request import CheckedCriteria, check_criteria
 from leaderboard.service import Service
 from leaderboard.view import View
@@ -48,13 +48,14 @@ def service() -> Service:
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> None:
-    """Have the bundled judge read a criterion in the background, so that the first typed one need not wait
-    until its networks are loaded."""
+    """Have the bundled judge read a criterion in the background, and a figure made, so that the first ones
+    that somebody asks for need not wait until networks and Plotly are loaded."""
 
-    def read_one() -> None:
+    def do_once() -> None:
         embedded_crm().direction(CriteriaSet.of(["Concise"]))
+        load_plotly()
 
-    Thread(target=read_one, name="warm-up", daemon=True).start()
+    Thread(target=do_once, name="warm-up", daemon=True).start()
 
 
 def current_view() -> View:
@@ -249,7 +250,7 @@ def navigation() -> Page:
             st.Page("pages/llm.py", title="Inside an LLM", icon=":material/search:", url_path="llm"),
             st.Page("pages/judges.py", title="Judges", icon=":material/balance:", url_path="judges"),
             st.Page("pages/topics.py", title="Topics", icon=":material/bubble_chart:", url_path="topics"),
-            st.Page("pages/yours.py", title="Yours", icon=":material/person:", url_path="yours"),
+            st.Page("pages/yours.py", title="My data", icon=":material/person:", url_path="yours"),
             st.Page("pages/about.py", title="Data and method", icon=":material/menu_book:", url_path="about"),
         ],
         position="top",

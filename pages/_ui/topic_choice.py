@@ -8,6 +8,7 @@ import streamlit as st
 
 from db.records import BenchmarkRecord, CategoryRecord
 from leaderboard.errors import LeaderboardError
+from leaderboard.sentences import listed
 from leaderboard.view import TopicWeight, View, read_interests
 from pages._ui.session import change_view, correct_view, plain, show
 
@@ -27,7 +28,7 @@ def choose_topics(record: BenchmarkRecord, chosen: tuple[str, ...]) -> None:
     searched = st.text_input(
         "Search topics", placeholder="Search topics", label_visibility="collapsed", key="topic_search"
     ).strip()
-    with st.container(gap="xxsmall"):
+    with st.container(gap="xxsmall", key="topic_tree"):
         if searched:
             _found_topics(record, chosen, searched.casefold())
         else:
@@ -52,7 +53,8 @@ def _category(category: CategoryRecord, chosen: tuple[str, ...]) -> None:
         width="stretch",
         wrap=True,
     )
-    with row.popover("", type="tertiary", help=f"Topics of {plain(category.name)}"):
+    topics_of = f"Topics of {plain(category.name)}"
+    with row.popover(topics_of, type="tertiary", help=topics_of):
         for topic in category.topics:
             if topic.n_queries:
                 _topic(category, topic.name, topic.n_queries, ticked)
@@ -108,8 +110,9 @@ def choose_weights(record: BenchmarkRecord, view: View) -> None:
     """Draw the controls; every change goes into the view, and a topic that is not there is left out of it."""
     sizes = topic_sizes(record)
     known = [item for item in view.topic_weights if item.name in sizes]
-    if unknown := [item.name for item in view.topic_weights if item.name not in sizes]:
-        st.error(plain(f"{record.info.title} has no topic {unknown[0]!r}; its weight is left out."))
+    if unknown := [f"“{item.name}”" for item in view.topic_weights if item.name not in sizes]:
+        whose = "its weight is" if len(unknown) == 1 else "their weights are"
+        st.error(plain(f"{record.info.title} has no topic {listed(unknown, 'or')}; {whose} left out."))
         correct_view(topic_weights=tuple(known))
     with st.expander("Weights and interests"):
         _interests(view)
@@ -126,8 +129,8 @@ def choose_weights(record: BenchmarkRecord, view: View) -> None:
             key="weigh_topic",
             placeholder="Choose a topic",
             on_change=_add,
-            help="A weight of 2 makes every query of the topic count twice, 0 leaves them out. A topic’s own "
-            "weight goes before that of its category.",
+            help="A weight of 2 makes every question of the topic count twice, 0 leaves them out. "
+            "A topic’s own weight goes before that of its category.",
         )
         for item in known:
             _row(item)
@@ -143,7 +146,7 @@ def _interests(view: View) -> None:
         height=90,
         placeholder="One use a line, such as “emails to customers”",
         on_change=_read_interests,
-        help="The closer a query is in meaning to one of the lines, the more it counts.",
+        help="The closer a question is in meaning to one of the lines, the more it counts.",
     )
     if message := st.session_state.get("interests_error"):
         st.error(plain(message))

@@ -25,27 +25,27 @@ def test_views_are_added_compared_and_sent(
 ) -> None:
     page = context.new_page()
     page.goto(f"{app_url}?benchmark=dailybench&criterion=Concise+and+direct&control=length")
-    expect(page.locator(f"{TABLE} th", has_text="± control")).to_have_count(1)
-    expect(page.get_by_text("Length is removed. Win rates")).to_be_visible()
+    expect(page.locator(f"{TABLE} th", has_text="± adjusted")).to_have_count(1)
+    expect(page.get_by_text("Adjusted for length. Win rates")).to_be_visible()
 
     # How sure is that?
     page.get_by_role("tab", name="How sure").click()
-    expect(page.get_by_text("With other queries like these, brevia")).to_be_visible()
+    expect(page.get_by_text("With other questions like these, brevia")).to_be_visible()
     expect(page.locator('table[data-testid="groups"] tbody tr')).to_have_count(7)
 
     # Keep this view, and another one.
     page.get_by_role("tab", name="Ranking", exact=True).click()
-    page.get_by_role("button", name="Add this view").click()
-    expect(page.get_by_role("button", name="Added to compare")).to_be_visible()
+    page.get_by_role("button", name="Compare later").click()
+    expect(page.get_by_role("button", name="Added to Compare")).to_be_visible()
     settle(page)
     box = page.get_by_label("What do you like in an answer?")
     box.fill("Warm and encouraging")
     page.get_by_role("button", name="Rank LLMs for me").click()
-    expect(page.get_by_role("button", name="Add this view")).to_be_enabled()
-    page.get_by_role("button", name="Add this view").click()
+    expect(page.get_by_role("button", name="Compare later")).to_be_enabled()
+    page.get_by_role("button", name="Compare later").click()
     page.get_by_role("link", name="Compare (2)").click()
     expect(page.locator(f"{SIDE_BY_SIDE} tbody tr")).to_have_count(7)
-    page.get_by_role("button", name="Add ∅, the crowd").click()
+    page.get_by_role("button", name="Add the ranking without criteria").click()
     expect(page.locator(f"{SIDE_BY_SIDE} thead th")).to_have_count(4)
     settle(page)
     ranks, likeness = cells(page, SIDE_BY_SIDE), cells(page, AGREEMENT)
@@ -58,7 +58,7 @@ def test_views_are_added_compared_and_sent(
     with downloaded(page, "Download ranks as CSV", tmp_path).open(newline="", encoding="utf-8") as lines:
         rows = list(csv.reader(lines))
     assert [[row[1], row[3], row[5]] for row in rows[1:]] == [row[1:] for row in ranks]
-    assert "length removed" in rows[0][1]
+    assert "adjusted for length" in rows[0][1]
 
     # The chart, another measure, and the same in somebody else's browser.
     page.get_by_role("tab", name="Chart").click()

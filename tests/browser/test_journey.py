@@ -43,13 +43,13 @@ def test_from_the_first_look_to_a_shared_link(
         page.wait_for_url(lambda url, topic=topic: topic in unquote_plus(url))
         settle(page)
     close_sidebar(page)
-    expect(page.get_by_text("89 queries")).to_be_visible()
+    expect(page.get_by_text("89 questions")).to_be_visible()
 
     # Type criteria and see the order change.
     box = page.get_by_label("What do you like in an answer?")
     box.fill("Concise and direct\nAvoid emojis")
     page.get_by_role("button", name="Rank LLMs for me").click()
-    expect(page.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
+    expect(page.locator(f"{TABLE} th", has_text="± average")).to_have_count(1)
     settle(page)
     apart = page.locator('table[data-testid="under-floor"] tbody tr')
     expect(apart.first).to_be_visible()
@@ -75,7 +75,7 @@ def test_from_the_first_look_to_a_shared_link(
     other = browser.new_context(viewport=page.viewport_size)
     second = other.new_page()
     second.goto(page.url)
-    expect(second.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
+    expect(second.locator(f"{TABLE} th", has_text="± average")).to_have_count(1)
     settle(second)
     assert llms(second) == own
     assert scores(second) == scores(page)

@@ -103,10 +103,10 @@ def test_results_stream_in_and_can_be_stopped_and_continued(context: BrowserCont
 
     # Other topics are judged next, and then what they are compared with.
     page.get_by_test_id("stSidebar").get_by_text("Puzzles & Logic").click()
-    expect(page.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
+    expect(page.locator(f"{TABLE} th", has_text="± average")).to_have_count(1)
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
     expect(page.locator(f"{TABLE} caption")).to_have_count(0)
-    expect(page.get_by_text("30 queries")).to_be_visible()
+    expect(page.get_by_text("30 questions")).to_be_visible()
     assert seven_llms(page)[0] == "scholia"
 
 
@@ -119,7 +119,7 @@ def test_a_finished_page_asks_no_more(context: BrowserContext, app_url: str) -> 
 
     page.on("websocket", lambda socket: socket.on("framesent", note))
     page.goto(link(app_url, "Warm", topics=("Puzzles & Logic",)))
-    expect(page.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
+    expect(page.locator(f"{TABLE} th", has_text="± average")).to_have_count(1)
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
     page.locator("[data-test-script-state=notRunning]").wait_for()
     # The last request of its clock may still be on its way; a clock that goes on is never silent for so long.
@@ -220,7 +220,7 @@ def test_what_the_judge_doubts_is_said_wherever_the_ranking_goes(
 
     expect(page.get_by_text(f"“{doubted}” is left out of this ranking.")).to_be_visible()
     expect(page.get_by_text("These criteria ask for contrary things.").first).to_be_visible()
-    expect(page.locator(f"{TABLE} th", has_text="± crowd")).to_have_count(1)
+    expect(page.locator(f"{TABLE} th", has_text="± average")).to_have_count(1)
     left_out = f"Left out, as the judge cannot judge it: “{doubted}”"
     doubt = "Doubtful: These criteria ask for contrary things."
     expect(page.locator(f"{TABLE} caption")).to_have_text(left_out + doubt)

@@ -37,7 +37,7 @@ def test_a_private_link_shows_the_same_in_a_second_browser(
     second.goto(link)
     expect(second.get_by_text("Your profile is open")).to_be_visible()
     expect(second.get_by_label("What do you like in an answer?")).to_have_value("Warm")
-    expect(second.get_by_text("42 queries")).to_be_visible()
+    expect(second.get_by_text("42 questions")).to_be_visible()
     settle(second)
     assert (llms(second), scores(second)) == shown
 

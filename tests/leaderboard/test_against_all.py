@@ -112,7 +112,7 @@ class TestWithoutABaseline:
         assert shown.coverage["verity"] == 0.5
         assert {row["llm"]: row["answered"] for row in rows} == pytest.approx(shown.coverage, abs=1e-4)
         assert ">Answered<" in ranking_table(shown, (), str, "#000")
-        assert "beats the others" in ranking_table(shown, (), str, "#000")
+        assert "Wins against the others" in ranking_table(shown, (), str, "#000")
         whole = sparse.leaderboard(replace(SPARSE, topics=("Short fiction",), topic_weights=()))
         assert whole.coverage["jester"] == 1
 

@@ -174,10 +174,10 @@ def test_a_few_that_are_as_good_are_named_and_many_are_counted(boards: dict[str,
     )
     many = answered(board, *others[:4])
     assert many.headline == (
-        f"For you: 5 LLMs cannot be told apart at the top; by a hair first: {board.titles[first]}."
+        f"For you: 5 LLMs are practically tied at the top; first by a hair: {board.titles[first]}."
     )
     assert not many.decided
-    assert answered(board, *others).headline.startswith("For you: None of the 7 LLMs can be told apart from")
+    assert answered(board, *others).headline.startswith("For you: All 7 LLMs are practically tied")
 
 
 def test_equal_ones_are_level_and_nobody_is_first_by_a_hair(boards: dict[str, Leaderboard]) -> None:
@@ -221,7 +221,7 @@ def test_an_amount_that_speaks_against_the_first_is_not_given_as_a_reason(
     )
 
     assert one.startswith("Hardly any list items, where ")
-    assert f"; this in spite of {words.written(words.by_llm['brevia'])} words an answer" in one
+    assert f"; this despite {words.written(words.by_llm['brevia'])} words an answer" in one
     assert both.startswith("It wins ")
 
 
@@ -301,7 +301,7 @@ def test_while_a_judge_works_it_is_so_far_and_who_may_still_be_first_is_said(
     assert headline.endswith(f"closely followed by {partial.titles[partial.ranking.llms[1]]}.")
     wide = replace(partial, ranking=replace(partial.ranking, rank_low=np.ones(7, dtype=np.int64)))
     assert make_answer(wide, shown, Evidence()).headline == (
-        "So far for you: 7 LLMs could still come first; by a hair first: brevia (extremely concise)."
+        "So far for you: 7 LLMs could still come first; first by a hair: brevia (extremely concise)."
     )
 
 
@@ -309,7 +309,7 @@ def test_where_nobody_is_first_it_says_why(boards: dict[str, Leaderboard]) -> No
     assert answered(boards["styles"], search="nobody").headline == "No LLM passes your filters."
     under = boards["floor"].ranking.under_floor[0]
     floored = make_answer(boards["floor"], shown_of(boards["floor"], Listing(search=under)), Evidence())
-    assert floored.headline.startswith("Your filters leave only LLMs under the floor")
+    assert floored.headline.startswith("Your filters leave only LLMs below the floor")
     board = boards["default"]
     nothing = replace(board.ranking, rank=np.zeros(7, dtype=np.int64))
     assert answered(replace(board, ranking=nothing)).headline == "No LLM could be ranked here."
@@ -355,7 +355,7 @@ def test_the_cheapest_is_named_only_among_several_that_are_as_good(boards: dict[
 
     assert cheapest() == ""
     assert cheapest(second) == (
-        f"{board.titles[second]} (place 2) is the cheapest of those that cannot be told apart from the "
+        f"{board.titles[second]} (place 2) is the cheapest of those practically tied with the "
         "first, whose own price is unknown: $2.00 for a million tokens. Prices as of 2026-02."
     )
 

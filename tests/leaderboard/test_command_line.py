@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
@@ -262,6 +263,13 @@ class TestRank:
     def test_parquet_is_not_printed_on_a_screen(self, run_main: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
         refused(run_main(main, "rank", "--format", "parquet"), "Parquet cannot be read on a screen")
+        refused(run_main(main, "rank", "--format", "png"), "A picture cannot be read on a screen")
+
+    def test_a_picture_is_written_to_a_file(self, run_main: Run, tmp_path: Path) -> None:
+        options = ("--benchmark", "dailybench", "--criterion", "Concise and direct", "--format", "png")
+        code, out, _ = run_main(main, "rank", *options, "--output", tmp_path / "mine.png")
+        assert (code, out) == (0, "")
+        assert Image.open(tmp_path / "mine.png").size == (1200, 630)
 
     def test_too_many_criteria_are_one_line(self, run_main: Run) -> None:
         wishes = [word for number in range(201) for word in ("--criterion", f"wish {number}")]
@@ -288,7 +296,7 @@ class TestRank:
     def test_who_is_under_the_floor_follows_apart(self, run_main: Run) -> None:
         options = ("rank", "--benchmark", "alpaca-eval", "--criterion", "Short answers", "--floor", "0.5")
         code, out, _ = run_main(main, *options)
-        above, below = out.split("\n\nUnder the floor: suited, but generally not preferred:\n")
+        above, below = out.split("\n\nBelow the floor: suited, but generally not preferred:\n")
 
         assert code == 0
         assert len(above.split("\n\n")[1].splitlines()) == 1 + 24
@@ -337,7 +345,7 @@ class TestSlowJudges:
         assert len(judge.asked) == 522 * 7  # a file needs no comparison
         code, out, err = run_main(main, *self.ARGUMENTS)
         assert (code, err) == (0, "")
-        assert "Your ranking is the same as the crowd's." in out
+        assert "Your ranking is the same as the average ranking." in out
         assert len(judge.asked) == 2 * 522 * 7
 
     def test_progress_is_told_on_standard_error(

@@ -85,14 +85,14 @@ def test_views_of_two_benchmarks_share_no_llm_and_have_no_agreement(service: Ser
 def test_a_view_is_said_in_words() -> None:
     view = View("dailybench", ("Short fiction", "Poetry"), CONCISE, "longer", True, Control.LENGTH)
 
-    assert in_words(View("dailybench"), "DailyBench") == "∅, the crowd · all topics · DailyBench"
+    assert in_words(View("dailybench"), "DailyBench") == "without criteria · all topics · DailyBench"
     weighted = View("dailybench", topic_weights=(TopicWeight("Poetry", 2),), interests=("emails",))
     assert in_words(weighted, "DailyBench") == (
-        "∅, the crowd · all topics · weights Poetry=2 · interests emails · DailyBench"
+        "without criteria · all topics · weights Poetry=2 · interests emails · DailyBench"
     )
     assert in_words(view, "DailyBench") == (
-        "Concise and direct · Short fiction, Poetry · DailyBench · judged by longer · soft scores · "
-        "length removed"
+        "Concise and direct · Short fiction, Poetry · DailyBench · judged by longer · average confidence · "
+        "adjusted for length"
     )
 
 
@@ -148,7 +148,7 @@ class TestFiles:
         rows = rows_of(ranks_csv(compared))
         heading = list(rows[0])
 
-        assert heading[:2] == ["llm", "rank A: ∅, the crowd · all topics · DailyBench, open edition"]
+        assert heading[:2] == ["llm", "rank A: without criteria · all topics · DailyBench, open edition"]
         assert [row["llm"] for row in rows] == list(compared.llms)
         assert [int(row[heading[1]]) for row in rows] == compared.ranks[:, 0].tolist()
         assert all(0 <= float(row["win_rate C"]) <= 1 for row in rows)

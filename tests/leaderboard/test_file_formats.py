@@ -57,6 +57,7 @@ def test_full_csv_says_what_it_is_a_ranking_of_in_every_row(shown: Leaderboard) 
             "against": "baseline",
             "judge": "embedded",
             "judge_version": shown.crm_version,
+            "default_judge": "embedded",
             "criteria": "Concise and direct; Avoid: slang (Optional)",
             "topics": "Puzzles & Logic, Short fiction",
             "view": VIEW.to_link(),

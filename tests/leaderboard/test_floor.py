@@ -45,7 +45,7 @@ def test_who_is_generally_not_preferred_has_no_place(service: Service, control: 
         shown.changes, [crowd[llm] - rank for llm, rank in shown.ranking.ranks.items()]
     )
     assert shown.correlations == correlate(shown.ranking.ranks, {llm: crowd[llm] for llm in better})
-    assert "Only the better half of the ranking without criteria: 23 are under the floor" in shown.caveats
+    assert "Only the better half of the ranking without criteria: 23 are below the floor" in shown.caveats
 
 
 def test_without_criteria_nobody_is_under_the_floor(service: Service) -> None:
@@ -107,7 +107,7 @@ def test_a_slow_judges_floor_comes_with_the_comparison(
     waiting = own_service.leaderboard(view, subscriber=None)
     assert waiting.floor_waits
     assert len(waiting.ranking.ranks) == 7
-    assert "The floor comes with the comparison with the crowd" in waiting.caveats
+    assert "The floor comes with the comparison with the average ranking" in waiting.caveats
     own_service.judge(view)
     shown = own_service.leaderboard(view, subscriber=None)
     found = assess_robustness(own_service, view)

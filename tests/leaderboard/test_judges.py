@@ -52,7 +52,7 @@ class TestAgreement:
             (0.9, 0.001, 8, "hardly differ."),
             (0.6, 0.01, 9, "largely agree, with some LLMs changing places."),
             (0.3, 0.01, 46, "partly agree."),
-            (0.3, 0.4, 8, "show no clear agreement: with 8 LLMs, this could be chance."),
+            (0.3, 0.4, 8, "show no clear agreement: with 8 LLMs, any likeness could be chance."),
             (-0.6, 0.01, 9, "lean opposite ways."),
             (-0.9, 0.001, 8, "are nearly the reverse of each other."),
             (1.0, 0.1, 4, "rank only 4 LLMs in common: any agreement could be chance."),

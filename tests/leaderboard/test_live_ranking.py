@@ -109,7 +109,7 @@ def test_the_criteria_are_judged_first_and_the_comparison_is_shown_when_it_is_co
     assert compared.judging is not None
     assert compared.judging.current.state is State.FINISHED
     assert compared.changes.tolist() == [0] * 7  # this judge does not mind criteria
-    assert compared.summary == "Your ranking is the same as the crowd's."
+    assert compared.summary == "Your ranking is the same as the average ranking."
 
 
 def test_other_criteria_are_compared_while_they_are_judged(own_service: Service, judge: GatedCRM) -> None:
@@ -124,7 +124,7 @@ def test_other_criteria_are_compared_while_they_are_judged(own_service: Service,
     assert shown.default is not None
     assert shown.default.n_queries.tolist() == [7] * 7  # the same queries
     assert shown.changes.tolist() == [0] * 7
-    assert shown.summary.startswith("Judging by only 7 queries, your ranking is the same")
+    assert shown.summary.startswith("Judging by only 7 questions, your ranking is the same")
 
 
 def test_a_comparison_that_fails_costs_nothing_else(

@@ -79,8 +79,10 @@ def test_an_interest_makes_its_own_topics_count(service: Service) -> None:
     assert 20 < cooking.n_effective < 60
     assert cooking.n_judged == 522
     assert not cooking.narrow
-    assert "522 queries are worth" in cooking.weighted
-    assert cooking.caveats == (f"Weighted by interest: 522 queries are worth {cooking.n_effective:.0f}",)
+    assert "of 522 questions effectively count" in cooking.weighted
+    assert cooking.caveats == (
+        f"Weighted by interest: {cooking.n_effective:.0f} of 522 questions effectively count",
+    )
 
 
 def test_an_interest_that_no_query_fits_is_named(service: Service) -> None:
@@ -88,7 +90,7 @@ def test_an_interest_that_no_query_fits_is_named(service: Service) -> None:
     shown = service.leaderboard(view)
 
     assert shown.distant == ("debugging Python code",)
-    assert "No query here fits “debugging Python code”" in shown.weighted
+    assert "No question here fits “debugging Python code”" in shown.weighted
     assert service.leaderboard(replace(view, benchmark="alpaca-eval")).distant == ()
 
 

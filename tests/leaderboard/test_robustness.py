@@ -5,7 +5,7 @@ import pytest
 
 from crm.criteria import CriteriaSet, Criterion
 from leaderboard.render.robustness_sentences import (
-    against_the_crowds_favourite,
+    against_the_favourite,
     comparison_sentences,
     headline,
     sensitivity_sentences,
@@ -113,24 +113,24 @@ class TestWords:
         first, second = (leaderboard.titles[llm] for llm in found.significance.llms[:2])
         certainty = round(100 * found.significance.first[0])
         assert said.startswith(
-            f"With other queries like these, {first} would come first {certainty} times in 100."
+            f"With other questions like these, {first} would come first {certainty} times in 100."
         )
-        assert f" It cannot be told apart from {second}, " in said
+        assert f" It is practically tied with {second}, " in said
 
     def test_warn_of_few_queries(self, service: Service) -> None:
         leaderboard, found = both(service, View("dailybench", ("Short fiction",)))
 
-        assert "This rests on only 6 queries" in headline(found.significance, leaderboard.titles)
+        assert "This rests on only 6 questions" in headline(found.significance, leaderboard.titles)
 
     def test_compare_the_first_with_the_crowds_favourite(self, service: Service) -> None:
         leaderboard, found = both(service, TWO)
         assert leaderboard.default is not None
-        said = against_the_crowds_favourite(found.significance, leaderboard.default, leaderboard.titles)
+        said = against_the_favourite(found.significance, leaderboard.default, leaderboard.titles)
 
         crowd, first = (
             leaderboard.titles[each.llms[0]] for each in (leaderboard.default, leaderboard.ranking)
         )
-        assert said.startswith(f"The crowd's favourite, {crowd}, is ")
+        assert said.startswith(f"The favourite without criteria, {crowd}, is ")
         assert said.endswith(f" points behind your first, {first}: more than chance.")
 
     def test_say_what_would_settle_a_close_race_in_either_order(self, service: Service) -> None:
@@ -151,9 +151,9 @@ class TestWords:
             for each in (found.significance, exact)
         )
 
-        assert of_judge.endswith("More queries would not settle it: what is left is the judge's own error.")
+        assert of_judge.endswith("More questions would not settle it: what remains is the judge's own error.")
         assert " That may be chance. About " in of_queries
-        assert "more queries like these would settle it four times in five" in of_queries
+        assert "more questions like these would settle it four times in five" in of_queries
 
     def test_say_what_the_top_hangs_on(self) -> None:
         before = ("ann", "bob", "cid")

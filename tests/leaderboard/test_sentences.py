@@ -37,14 +37,17 @@ def sentence(order: str, crowd: list[str] = TWELVE) -> str:
 @pytest.mark.parametrize(
     ("order", "relation"),
     [
-        ("abcdefghijkl", "is the same as the crowd's"),
-        ("bacdefghijkl", "hardly differs from the crowd's"),
-        ("lkjihgfedcba", "is the exact reverse of the crowd's"),
-        ("lkjihgfedcab", "is nearly the reverse of the crowd's"),
-        ("abclkjihgfed", "keeps the crowd's favourites near the top but reorders the rest"),
-        ("bcdefghijkla", "puts other LLMs first but largely follows the crowd's after that"),
-        ("gahbicjdkelf", "shows no clear relation to the crowd's: with 12 LLMs, this could be chance"),
-        ("alkjihgfedcb", "leans the opposite way to the crowd's"),
+        ("abcdefghijkl", "is the same as the average ranking"),
+        ("bacdefghijkl", "hardly differs from the average ranking"),
+        ("lkjihgfedcba", "is the exact reverse of the average ranking"),
+        ("lkjihgfedcab", "is nearly the reverse of the average ranking"),
+        ("abclkjihgfed", "keeps the average ranking's favourites near the top but reorders the rest"),
+        ("bcdefghijkla", "puts other LLMs first but largely follows the average ranking after that"),
+        (
+            "gahbicjdkelf",
+            "shows no clear relation to the average ranking: with 12 LLMs, any likeness could be chance",
+        ),
+        ("alkjihgfedcb", "leans the opposite way to the average ranking"),
     ],
 )
 def test_a_sentence_for_each_way_two_rankings_relate(order: str, relation: str) -> None:
@@ -54,8 +57,8 @@ def test_a_sentence_for_each_way_two_rankings_relate(order: str, relation: str) 
 @pytest.mark.parametrize(
     ("criterion", "relation"),
     [
-        ("c1", "keeps the crowd's favourites near the top but reorders the rest"),
-        ("c2", "leans the opposite way to the crowd's"),
+        ("c1", "keeps the average ranking's favourites near the top but reorders the rest"),
+        ("c2", "leans the opposite way to the average ranking"),
     ],
 )
 def test_the_criteria_of_usl_table_4(criterion: str, relation: str) -> None:
@@ -67,16 +70,16 @@ def test_the_criteria_of_usl_table_4(criterion: str, relation: str) -> None:
 @pytest.mark.parametrize(
     ("tau", "relation"),
     [
-        (0.8 - 1e-12, "hardly differs from the crowd's"),
-        (0.79, "largely agrees with the crowd's, with some LLMs changing places"),
-        (0.5, "largely agrees with the crowd's, with some LLMs changing places"),
-        (0.49, "partly agrees with the crowd's"),
-        (0.2, "partly agrees with the crowd's"),
-        (0.19, "has little to do with the crowd's"),
-        (-0.19, "has little to do with the crowd's"),
-        (-0.2, "leans the opposite way to the crowd's"),
-        (-0.79, "leans the opposite way to the crowd's"),
-        (-0.8, "is nearly the reverse of the crowd's"),
+        (0.8 - 1e-12, "hardly differs from the average ranking"),
+        (0.79, "largely agrees with the average ranking, with some LLMs changing places"),
+        (0.5, "largely agrees with the average ranking, with some LLMs changing places"),
+        (0.49, "partly agrees with the average ranking"),
+        (0.2, "partly agrees with the average ranking"),
+        (0.19, "has little to do with the average ranking"),
+        (-0.19, "has little to do with the average ranking"),
+        (-0.2, "leans the opposite way to the average ranking"),
+        (-0.79, "leans the opposite way to the average ranking"),
+        (-0.8, "is nearly the reverse of the average ranking"),
     ],
 )
 def test_where_one_description_ends_and_the_next_begins(tau: float, relation: str) -> None:
@@ -99,24 +102,24 @@ def test_a_changed_top_is_named_only_where_the_rest_surely_follows() -> None:
 def test_few_llms_settle_nothing() -> None:
     assert (
         sentence("a", ["a"])
-        == "Only one LLM is ranked, so there is nothing to compare with the crowd's ranking."
+        == "Only one LLM is ranked, so there is nothing to compare with the average ranking."
     )
     assert sentence("abcd", list("abcd")) == (
-        "Your ranking is the same as the crowd's, but with only 4 LLMs that could well be chance."
+        "Your ranking is the same as the average ranking, but with only 4 LLMs that could well be chance."
     )
     assert sentence("ba", list("ab")) == (
-        "Your ranking differs from the crowd's, but with only 2 LLMs that could well be chance."
+        "Your ranking differs from the average ranking, but with only 2 LLMs that could well be chance."
     )
-    assert sentence("abcde", list("abcde")) == "Your ranking is the same as the crowd's."
+    assert sentence("abcde", list("abcde")) == "Your ranking is the same as the average ranking."
 
 
 def test_few_queries_are_a_caution() -> None:
     assert (
         interpret(PARTLY, queries=1)
-        == "Judging by only 1 query, your ranking partly agrees with the crowd's."
+        == "Judging by only 1 question, your ranking partly agrees with the average ranking."
     )
-    assert interpret(PARTLY, queries=24).startswith("Judging by only 24 queries, your ranking")
-    assert interpret(PARTLY, queries=25) == "Your ranking partly agrees with the crowd's."
+    assert interpret(PARTLY, queries=24).startswith("Judging by only 24 questions, your ranking")
+    assert interpret(PARTLY, queries=25) == "Your ranking partly agrees with the average ranking."
 
 
 CONCISE = CriteriaSet.of(["Concise and direct"])
@@ -163,11 +166,11 @@ def test_a_category_column_is_controlled_as_well(controlled: Leaderboard) -> Non
 
 def test_what_was_removed_is_said_in_words(controlled: Leaderboard) -> None:
     effect, preference = controlled.removed
-    assert effect.startswith("Length is removed. Win rates move by ")
+    assert effect.startswith("Adjusted for length. Win rates move by ")
     assert preference.startswith(
         "Of two otherwise equal responses, the judge prefers the clearly shorter one ("
     )
-    assert "Length removed from the win rates" in controlled.caveats
+    assert "Adjusted for length" in controlled.caveats
 
 
 def test_what_does_not_matter_is_said_not_to(controlled: Leaderboard) -> None:
@@ -178,7 +181,7 @@ def test_what_does_not_matter_is_said_not_to(controlled: Leaderboard) -> None:
     )
 
     assert control_effect_sentences(plain, Control.LENGTH, controlled.titles) == (
-        "Length is removed. Win rates hardly move, by 0.0 points on average, and none of 47 LLMs changes "
+        "Adjusted for length. Win rates hardly move, by 0.0 points on average, and none of 47 LLMs changes "
         "rank. With only 3 queries this is a rough guess."
     )
     assert control_preference_sentence(plain, Control.LENGTH) == (
@@ -191,7 +194,7 @@ def test_style_names_every_term(service: Service) -> None:
         View("alpaca-eval", criteria=CONCISE, control=Control.STYLE)
     ).removed
 
-    assert effect.startswith("Length, lists, headings and bold are removed.")
+    assert effect.startswith("Adjusted for length, lists, headings and bold.")
     assert "half as many list items (" in preference
 
 
@@ -229,7 +232,7 @@ def test_a_slow_judge_is_controlled_from_its_first_block_to_its_last(
 
 def test_why_an_llm_is_not_compared() -> None:
     assert not_compared_in_words(["Poetry", "Mail"]) == "answered nothing on “Poetry” and “Mail”"
-    assert not_compared_in_words([]) == "answered no query that a ranked LLM answered"
+    assert not_compared_in_words([]) == "answered no question that a ranked LLM answered"
     assert [not_compared_in_brief(n) for n in range(3)] == [
         "",
         "1 LLM is not compared",

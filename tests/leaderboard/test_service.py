@@ -63,7 +63,7 @@ class TestLeaderboard:
         assert set(shown.ranking.llms) == LLMS
         assert shown.changes.tolist() == [0] * 7
         assert shown.correlations.tau == pytest.approx(1)
-        assert shown.summary == "Your ranking is the same as the crowd's."
+        assert shown.summary == "Your ranking is the same as the average ranking."
         assert shown.n_queries == 522
         assert shown.titles["atlas"] == "atlas (balanced, neutral)"
 
@@ -94,7 +94,7 @@ class TestLeaderboard:
         shown = service.leaderboard(View("dailybench", ("Short fiction",), CONCISE))
 
         assert shown.n_queries == 6
-        assert shown.summary.startswith("Judging by only 6 queries, your ranking ")
+        assert shown.summary.startswith("Judging by only 6 questions, your ranking ")
 
     def test_soft_win_rates_are_mean_probabilities(self, service: Service) -> None:
         hard, soft = (

@@ -30,7 +30,7 @@ def texts(page: AppTest) -> str:
     """What is written on the page, as it is read."""
     return " ".join(
         str(element.value).replace("\\", "")
-        for kind in ("subheader", "caption", "markdown", "error", "info")
+        for kind in ("header", "subheader", "caption", "markdown", "error", "info")
         for element in page.get(kind)
     )
 
@@ -125,5 +125,5 @@ def test_the_leaderboard_adds_its_view(app: AppTest) -> None:
     assert app.session_state["saved_views"] == (CONCISE,)
     app.switch_page("pages/compare.py").run()
     assert "Concise and direct · all topics" in texts(app)
-    press(app, "Add ∅, the crowd")
+    press(app, "Add the ranking without criteria")
     assert table(app, "side-by-side").count("<tr data-llm=") == 7

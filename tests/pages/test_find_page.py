@@ -107,12 +107,12 @@ def test_an_interview_asks_a_few_questions_and_ends_in_a_checklist_with_the_answ
 
 
 def test_back_asks_the_same_question_again(interview: AppTest) -> None:
-    before = interview.subheader[0].value
+    before = interview.header[0].value
     assert interview.button(key="find:back").disabled
     take(interview, 1)
-    assert not options(interview) or interview.subheader[0].value != before
+    assert not options(interview) or interview.header[0].value != before
     interview.button(key="find:back").click().run()
-    assert interview.subheader[0].value == before
+    assert interview.header[0].value == before
 
 
 def test_choices_after_an_interview_know_the_answers(interview: AppTest) -> None:
@@ -164,7 +164,7 @@ def test_questions_are_worded_for_the_topics_and_options_keep_their_places(
 
     interviewer.on(CHAT, worded)
     arts(page)
-    assert page.subheader[0].value == r"And \*paintings\*?"
+    assert page.header[0].value == r"And \*paintings\*?"
     assert options(page)[:2] + options(page)[-1:] == ["Brush 0", "Brush 1", "No preference"]
     assert any("Worded for your topics by writer" in element.value for element in page.caption)
     assert "Arts & Culture" in interviewer.asked[CHAT][0]["messages"][-1]["content"]

@@ -40,7 +40,7 @@ def texts(page: AppTest) -> str:
     """What is written on the page, as it is read."""
     return " ".join(
         str(element.value).replace("\\", "")
-        for kind in ("subheader", "caption", "markdown", "error", "info")
+        for kind in ("header", "subheader", "caption", "markdown", "error", "info")
         for element in page.get(kind)
     )
 

@@ -39,7 +39,7 @@ def texts(page: AppTest) -> str:
     """What is written on the page, as it is read."""
     return " ".join(
         str(element.value).replace("\\", "")
-        for kind in ("subheader", "caption", "markdown", "error", "info")
+        for kind in ("header", "subheader", "caption", "markdown", "error", "info")
         for element in page.get(kind)
     )
 
@@ -49,7 +49,7 @@ def test_opens_on_current_llms_with_the_default_ranking(page: AppTest) -> None:
     assert not page.exception
     assert page.selectbox(key="benchmark").value == "modern"
     assert len(names(page)) == 64
-    assert "843 queries" in texts(page)
+    assert "843 questions" in texts(page)
     assert "as they are rated on LMArena (49 of 64" in card(page)
     assert parameter(page, "benchmark") == ["modern"]
 
@@ -76,7 +76,7 @@ def test_a_weight_and_avoid_are_set_by_line(page: AppTest) -> None:
 def test_ticking_a_category_narrows_the_queries(page: AppTest) -> None:
     open_view(page, benchmark="dailybench")
     page.checkbox(key="category:Arts & Culture").check().run()
-    assert "42 queries" in texts(page)
+    assert "42 questions" in texts(page)
     assert parameter(page, "topic") == ["Arts & Culture"]
     assert "Arts &amp; Culture</th>" in table(page)
 
@@ -85,7 +85,7 @@ def test_unticking_one_topic_of_a_category_keeps_the_others(page: AppTest) -> No
     open_view(page, benchmark="dailybench", topic="Arts & Culture")
     topics = [box for box in page.checkbox if (box.key or "").startswith("topic:Arts & Culture:")]
     topics[0].uncheck().run()
-    assert "36 queries" in texts(page)
+    assert "36 questions" in texts(page)
     assert len(parameter(page, "topic")) == len(topics) - 1
 
 
@@ -93,7 +93,7 @@ def test_select_all_and_clear_all(page: AppTest) -> None:
     open_view(page, benchmark="dailybench")
     next(button for button in page.button if button.label == "Select all").click().run()
     assert len(parameter(page, "topic")) == 12
-    assert "522 queries" in texts(page)
+    assert "522 questions" in texts(page)
     next(button for button in page.button if button.label == "Clear all").click().run()
     assert "topic" not in page.query_params
 
@@ -104,7 +104,7 @@ def test_search_finds_topics(page: AppTest) -> None:
     found = [box.key for box in page.checkbox]
     assert found == ["topic:Creative Writing & Literature:Poetry"]
     page.checkbox(key=found[0]).check().run()
-    assert "6 queries" in texts(page)
+    assert "6 questions" in texts(page)
 
 
 def test_every_format_can_be_downloaded(page: AppTest) -> None:
@@ -117,6 +117,7 @@ def test_every_format_can_be_downloaded(page: AppTest) -> None:
         "JSON",
         "Parquet",
         "Every Eval Ever 0.3 (JSON)",
+        "Download picture",
     ]
 
 
@@ -173,7 +174,7 @@ def test_a_popular_set_is_added_with_its_weights(page: AppTest) -> None:
 def test_a_link_to_nothing_known_says_so(page: AppTest) -> None:
     open_view(page, benchmark="no-such", topic="No such topic", crm="no-such")
     assert not page.exception
-    assert "There is no benchmark 'no-such'" in texts(page)
+    assert "There is no benchmark “no-such”" in texts(page)
 
 
 def test_a_judge_that_needs_texts_says_where_they_are_missing_and_the_last_ranking_stays(
@@ -202,13 +203,13 @@ def test_an_address_that_lags_behind_does_not_undo_what_was_typed(page: AppTest)
 
 def test_length_is_taken_out_by_a_switch_that_goes_into_the_link(page: AppTest) -> None:
     open_view(page, benchmark="dailybench", criterion="Concise and direct")
-    assert "± control" not in table(page)
+    assert "± adjusted" not in table(page)
     page.selectbox(key="control").set_value("length").run()
     assert not page.exception
     assert parameter(page, "control") == ["length"]
-    assert "Length is removed. Win rates" in texts(page)
-    assert "± control" in table(page)
-    assert "Length removed from the win rates" in table(page)
+    assert "Adjusted for length. Win rates" in texts(page)
+    assert "± adjusted" in table(page)
+    assert "Adjusted for length" in table(page)
 
 
 def test_a_link_with_an_unknown_control_says_so_and_the_rest_is_shown(page: AppTest) -> None:
@@ -223,7 +224,7 @@ def test_how_sure_it_is_is_only_worked_out_where_it_is_looked_at(page: AppTest) 
     page.session_state["tabs"] = "How sure"
     page.run()
     assert not page.exception
-    assert "With other queries like these, brevia (extremely concise) would come first" in texts(page)
+    assert "With other questions like these, brevia (extremely concise) would come first" in texts(page)
     page.selectbox(key="told_apart:1").set_value("stepwise").run()
     assert "brevia (extremely concise) is ahead of stepwise (numbered steps) by" in texts(page)
     assert 'data-testid="groups"' in table(page)
@@ -258,7 +259,7 @@ def test_interests_and_weights_of_topics_go_into_the_link_and_say_what_they_cost
 
 def test_weights_of_a_link_are_shown_and_unknown_ones_left_out(page: AppTest) -> None:
     open_view(page, benchmark="dailybench", topic_weight=["Poetry=0", "<b>=2"], interest="riddles")
-    assert "has no topic '<b>'; its weight is left out" in texts(page)
+    assert "has no topic “<b>”; its weight is left out" in texts(page)
     assert page.number_input(key="topic_weight:Poetry").value == 0
     assert page.text_area(key="interests").value == "riddles"
 
@@ -439,7 +440,7 @@ def test_every_llm_is_ranked_against_every_other_on_a_click(page: AppTest) -> No
     assert not page.exception
     assert "atlas" in names(page)
     assert parameter(page, "against") == ["all"]
-    assert "beats the others" in table(page)
+    assert "Wins against the others" in table(page)
     assert "8 LLMs against each other" in texts(page)
     assert "percentage of the other LLMs’ answers" in texts(page)
     assert page.selectbox(key="control").disabled

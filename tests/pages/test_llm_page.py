@@ -1,5 +1,6 @@
 """The drill-down page's logic, run without a browser."""
 
+import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_an_llm_under_the_floor_has_the_place_that_it_would_have(page: AppTest) 
     open_view(page, benchmark="dailybench", criterion="Concise and direct", llm="brevia", floor="0.5")
     assert not page.exception
     assert page.metric[0].value == "–"
-    assert "Under the floor: would be 1 of 7" in [caption.value for caption in page.caption]
+    assert "Below the floor: would be 1 of 7" in [caption.value for caption in page.caption]
     assert len(page.selectbox(key="llm").options) == 7
 
 
@@ -53,8 +54,11 @@ def test_a_query_shows_both_responses_and_the_reasons(page: AppTest) -> None:
 
 def test_where_texts_are_missing_the_command_is_named(page: AppTest) -> None:
     open_view(page, benchmark="alpaca-eval", llm="gemini-pro")
+    labels = [button.label.replace("\\", "") for button in page.button if "%" in button.label]
+    assert all(re.search(r", question \d+$", label) for label in labels)
     next(button for button in page.button if "%" in button.label).click().run()
     assert not page.exception
+    assert re.search(r'"usl-query">[^<]+, question \d+<', html(page))
     assert any("python -m precompute import alpaca-eval" in element.value for element in page.info)
     assert "that Gemini Pro is preferred" in html(page)
 

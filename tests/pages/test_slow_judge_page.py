@@ -48,7 +48,7 @@ def names(page: AppTest) -> list[str]:
 
 def read(page: AppTest) -> str:
     """What is written on the page, as it is read."""
-    kinds = ("subheader", "caption", "markdown", "error", "info")
+    kinds = ("header", "subheader", "caption", "markdown", "error", "info")
     return " ".join(str(element.value).replace("\\", "") for kind in kinds for element in page.get(kind))
 
 
@@ -87,7 +87,7 @@ def test_until_something_is_judged_the_last_ranking_stays(page: AppTest, judge: 
     assert "So far" in answer(page)
     assert "Only 3 of 30 questions are judged so far." in answer(page)
     assert "So far 3 of 30 queries are judged" in table(page)
-    assert "3 of 30 queries" in read(page)
+    assert "3 of 30 questions" in read(page)
     assert names(page)[0] != "jester"
 
 
@@ -104,7 +104,7 @@ def test_stop_and_continue(page: AppTest, judge: GatedCRM) -> None:
     judged(judge, PUZZLES)
     wait_until(lambda: bar(page.run()) == "")
 
-    assert "± crowd" in table(page)
+    assert "± average" in table(page)
     assert len(judge.asked) == 2 * PUZZLES
 
 
@@ -122,7 +122,7 @@ def test_an_error_is_said_and_can_be_tried_again(page: AppTest, judge: GatedCRM)
     press(page, "Try again")
     wait_until(lambda: bar(page.run()) == "" and "is down" not in read(page))
 
-    assert "± crowd" in table(page)
+    assert "± average" in table(page)
 
 
 def test_an_llm_is_shown_as_far_as_it_is_judged(page: AppTest, judge: GatedCRM) -> None:

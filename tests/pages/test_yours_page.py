@@ -1,4 +1,4 @@
-"""The page “Yours” and private links, run without a browser."""
+"""The page “My data” and private links, run without a browser."""
 
 import json
 import os
@@ -213,7 +213,7 @@ def open_profile(page: AppTest) -> Profile:
 
 def test_a_file_that_is_no_profile_says_so(own_page: AppTest) -> None:
     own_page.file_uploader[0].set_value(("p.json", b"[1]", "application/json")).run()
-    assert "p.json: this is no profile" in own_page.error[0].value.replace("\\", "")
+    assert "p.json: this is not a profile" in own_page.error[0].value.replace("\\", "")
     assert "profile" not in own_page.session_state
 
 

@@ -1,9 +1,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from crm.criteria import CriteriaSet, Criterion, Polarity
+from crm.data.noise import Noise, Noiser
 from crm.data.pairs import read_labelled_pairs, read_pairs
 from crm.errors import CRMError
 from crm.protocol import Pair
@@ -54,6 +56,50 @@ def texts(tmp_path: Path) -> Path:
     for llm in ("terse", "wordy"):
         (flask / "outputs" / f"{llm}.jsonl").write_text(json.dumps({"question_id": 5, "text": f"{llm} five"}))
     return tmp_path / "corpora"
+
+
+class TestBothDirectionsOfTrainingData:
+    """Lines of one pair, each with the criteria of one side."""
+
+    def test_know_each_other_whatever_the_order_of_the_responses(self, tmp_path: Path) -> None:
+        a, b = TRAINING_LINE["model_a"], TRAINING_LINE["model_b"]
+        path = write(
+            tmp_path,
+            TRAINING_LINE,
+            TRAINING_LINE | {"criteria": ["warm", "long"], "preference": "model_a"},
+            TRAINING_LINE | {"criteria": ["wry"], "model_a": b, "model_b": a, "preference": "model_b"},
+            TRAINING_LINE | {"criteria": ["terse"], "idx": 4, "preference": "model_a"},
+            TRAINING_LINE | {"criteria": ["even"], "preference": "tie"},
+            TRAINING_LINE | {"criteria": ["warm"], "kind": "criterion", "preference": "model_a"},
+        )
+        opposites = [item.opposite for item in read_labelled_pairs(path, tmp_path, None)]
+
+        mine = CriteriaSet.from_json(["concise", "avoid slang"])
+        assert opposites == [
+            CriteriaSet.of(["warm", "long", "wry"]),
+            mine,
+            mine,
+            CriteriaSet(),  # another pair
+            CriteriaSet(),
+            CriteriaSet(),  # alone it is not noised
+        ]
+
+    def test_are_what_noise_replaces_criteria_by(self, tmp_path: Path) -> None:
+        path = write(
+            tmp_path,
+            TRAINING_LINE | {"criteria": ["one", "two", "three", "four"]},
+            TRAINING_LINE | {"criteria": ["warm", "long"], "preference": "model_a"},
+        )
+        first, _ = read_labelled_pairs(path, tmp_path, None)
+        noiser, rng = Noiser({"warm": 1, "hearty": 1, "blue": 2}), np.random.default_rng(0)
+
+        drawn = [
+            {item.text for item in noiser.noised(first.criteria, first.opposite, noise, rng)}
+            for noise in (Noise.REPLACE, Noise.ADD)
+            for _ in range(20)
+        ]
+        assert all(texts & {"warm", "long"} for texts in drawn[:20])
+        assert all("blue" in texts and not texts & {"warm", "hearty"} for texts in drawn[20:])
 
 
 class TestPairsToScore:

@@ -45,7 +45,7 @@ def test_the_cheapest_that_cannot_be_told_apart_is_named_with_place_and_cost() -
     assert choice.cheapest_like_first is not None
     assert choice.cheapest_like_first.llm == "c"
     assert choice.sentence == (
-        "C (place 3) is the cheapest of those that cannot be told apart from the first, which costs $6.00: "
+        "C (place 3) is the cheapest of those practically tied with the first, which costs $6.00: "
         "$0.60 a month."
     )
     assert choice.prices_date == "2026-02-02"
@@ -54,10 +54,10 @@ def test_the_cheapest_that_cannot_be_told_apart_is_named_with_place_and_cost() -
 
 def test_the_first_may_be_the_cheapest_itself_or_the_only_one() -> None:
     assert chosen(priced(1, 5, 2, 0.1), n_alike=3).sentence == (
-        "A is itself the cheapest of those that cannot be told apart from it: $0.60 a month."
+        "A is itself the cheapest of those practically tied with it: $0.60 a month."
     )
     assert chosen(priced(1, 5, 2, 0.1), n_alike=1).sentence == (
-        "No other LLM is as good as A: all can be told apart from it."
+        "No other LLM is as good as A: it is clearly ahead of all."
     )
 
 
@@ -65,8 +65,8 @@ def test_unknown_prices_are_said_and_never_guessed() -> None:
     choice = chosen(priced(None, 5, None, 0.1), n_alike=3)
 
     assert choice.sentence == (
-        "B (place 2) is the cheapest of those that cannot be told apart from the first, whose own price is "
-        "unknown: $3.00 a month. 1 more of unknown price cannot be told apart either."
+        "B (place 2) is the cheapest of those practically tied with the first, whose own price is "
+        "unknown: $3.00 a month. 1 more in the tie have no known price."
     )
     assert choice.unpriced == ("a", "c")
     assert [offer.cost is None for offer in choice.offers] == [True, False, True, False]

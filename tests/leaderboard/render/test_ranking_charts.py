@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -37,7 +40,7 @@ def test_slopes_join_the_crowds_rank_with_ones_own(concise: Leaderboard) -> None
         assert line.line.color == colour
     brevia = next(line for line in figure.data if "brevia" in line.text[0])
     assert brevia.y[1] == 1
-    assert brevia.text[1] == "1  brevia (extremely concise)"
+    assert brevia.text[1] == "1  brevia (extremely c…"
     assert brevia.text[0].endswith(f"  {concise.default.ranks['brevia']}")
 
 
@@ -100,3 +103,14 @@ def test_a_chart_grows_with_its_rows(service: Service, concise: Leaderboard) -> 
 
     assert interval_chart(many, LIGHT).layout.height > 2 * interval_chart(concise, LIGHT).layout.height
     assert len(slope_chart(many, LIGHT).data) == 47
+
+
+def test_loading_plotly_ahead_makes_the_first_figure_as_quick_as_others() -> None:
+    code = (
+        "import sys; from leaderboard.render.chart_style import load_plotly; load_plotly(); "
+        "before = set(sys.modules); import plotly.graph_objects as go; "
+        "figure = go.Figure(go.Bar(x=[1], error_x={'array': [1]})); figure.add_vline(x=1); figure.to_json(); "
+        "print(*(name for name in set(sys.modules) - before if name.startswith('plotly')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

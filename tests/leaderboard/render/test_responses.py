@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crm.embedded.counts import countables
+from crm.embedded.evidence import Evidence
 from leaderboard.render.responses import LONG_QUERY, markdown_html, pair_html, query_html
 
 SAFE_TAG = re.compile(
@@ -21,6 +23,32 @@ def test_what_people_like_in_an_answer_is_laid_out() -> None:
 
     for part in ("<h4>Eggs</h4>", "<ol>", "<strong>Boil</strong>", "<ul>", "<table>"):
         assert part in shown
+
+
+MARKS = re.compile(r'</?mark>| class="usl-mark"')
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "marked"),
+    [
+        ("bold", "**a** b", '<strong class="usl-mark">a</strong>'),
+        ("bullets", "- a\n\n1. b", '<li class="usl-mark">a</li>'),
+        ("headings", "# A", '<h4 class="usl-mark">A</h4>'),
+        ("tables", "| a |\n|---|\n| 1 |", '<table class="usl-mark">'),
+        ("emojis", "**so 🎉** `🎉`", "<strong>so <mark>🎉</mark></strong> <code>🎉</code>"),
+        ("exclamations", "<b>Oh!</b>", "&lt;b&gt;Oh<mark>!</mark>&lt;/b&gt;"),
+    ],
+)
+def test_what_is_counted_is_marked_and_nothing_else_changes(name: str, text: str, marked: str) -> None:
+    shown = markdown_html(text, Evidence.of(item for item in countables() if item.name == name))
+
+    assert marked in shown
+    assert MARKS.sub("", shown) == markdown_html(text)
+
+
+@given(st.text(max_size=80))
+def test_marks_change_no_text(text: str) -> None:
+    assert MARKS.sub("", markdown_html(text, Evidence.of(countables()))) == markdown_html(text)
 
 
 def test_lines_of_a_poem_stay_lines() -> None:

@@ -61,7 +61,7 @@ def test_every_llm_has_a_row_best_first(concise: Leaderboard) -> None:
     table = table_of(concise, "Puzzles & Logic")
     heading, *rows = table.rows
 
-    assert heading[:4] == ["Rank", "LLM", "± crowd", "Score"]
+    assert heading[:4] == ["Rank", "LLM", "± average", "Score"]
     assert heading[-1] == "Puzzles & Logic"
     assert table.llms == list(concise.ranking.llms)
     assert rows[0][1] == "brevia (extremely concise)"
@@ -84,7 +84,7 @@ def test_changes_are_shown_with_their_direction(concise: Leaderboard) -> None:
 def test_the_default_ranking_has_no_changes(service: Service) -> None:
     heading, *rows = table_of(service.leaderboard(View("dailybench"))).rows
 
-    assert "± crowd" not in heading
+    assert "± average" not in heading
     assert {len(row) for row in rows} == {len(heading)}
 
 
@@ -163,7 +163,7 @@ def test_what_the_criteria_count_has_a_column_with_the_baselines_mean(service: S
 def test_without_a_comparison_there_are_no_changes(oddly_named: Leaderboard) -> None:
     heading, *rows = table_of(replace(oddly_named, default=None)).rows
 
-    assert "± crowd" not in heading
+    assert "± average" not in heading
     assert {len(row) for row in rows} == {len(heading)}
 
 

@@ -201,6 +201,18 @@ class TestWinRateInterval:
 
         np.testing.assert_array_equal([low, high], [[0, 0], [1, 1]])
 
+    def test_is_wilsons_where_every_query_is_won_or_none(self) -> None:
+        won = np.array([[1.0] * 20, [0.0] * 20, [1.0] * 20])
+        samples = bootstrap_win_rates(won, np.zeros(20, dtype=int))
+
+        low, high = win_rate_interval(
+            samples, win_rates(won), np.full(3, 20), n_effective=np.array([20.0, 20.0, 5.0])
+        )
+
+        # 20 of 20: 0.8389 (Wilson 1927, as in statsmodels' proportion_confint).
+        np.testing.assert_allclose(low, [0.8389, 0.0, 0.5655], atol=1e-4)
+        np.testing.assert_allclose(high, [1.0, 0.1611, 1.0], atol=1e-4)
+
     def test_is_widened_to_a_win_rate_that_the_percentiles_miss(self) -> None:
         samples = np.array([[0.4, 0.4], [0.5, 0.5]])
 

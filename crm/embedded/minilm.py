@@ -1,0 +1,131 @@
+"""all-MiniLM-L6-v2 in NumPy, for a few short texts.
+
+Reading one criterion takes as long as with PyTorch, whose import with transformers takes seconds and a third
+of a gigabyte: a page that embeds what people type needs neither. Many texts are read by
+``crm.embedded.encoder`` with both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from scipy.special import erf, softmax
+
+Rows = NDArray[np.float32]
+LowRank = tuple[Rows, Rows]
+"""Two factors ``[out, R]`` and ``[R, in]``
+of what a low-rank adaptation (Hu et al. 2021) adds to a weight."""
+
+N_LAYERS = 6
+_N_HEADS = 12
+_EPSILON = np.float32(1e-12)
+_HALF, _ROOT_HALF = np.float32(0.5), np.float32(0.5**0.5)
+
+
+@dataclass(frozen=True)
+class MiniLM:
+    """The encoder's weights, by their names in its file, and what is added to some; may be shared.
+
+    Attributes:
+        weights: Weights of linear layers are stored for ``inputs @ weight``, ``[in, out]``.
+        adapters: Of linear layers, by the layer's name.
+    """
+
+    weights: Mapping[str, Rows]
+    adapters: Mapping[str, LowRank]
+
+    def states(self, windows: Sequence[Sequence[int]]) -> list[Rows]:
+        """Return the hidden states of windows of together T tokens, one after the other ``[T, 384]``.
+
+        Args:
+            windows: Numbers of tokens, at most 512 in each.
+
+        Returns:
+            The embedded tokens, then what each layer makes of them: ``N_LAYERS + 1`` arrays.
+        """
+        bounds = np.cumsum([0, *map(len, windows)])
+        states = [self._embedded(windows)]
+        for number in range(N_LAYERS):
+            states.append(self._layer(f"encoder.layer.{number}.", states[-1], bounds.tolist()))
+        return states
+
+    def _embedded(self, windows: Sequence[Sequence[int]]) -> Rows:
+        words, places, kinds = (
+            self.weights[f"embeddings.{kind}_embeddings.weight"]
+            for kind in ("word", "position", "token_type")
+        )
+        tokens = [token for window in windows for token in window]
+        place = [number for window in windows for number in range(len(window))]
+        return self._normalised("embeddings.LayerNorm", words[tokens] + places[place] + kinds[0])
+
+    def _layer(self, name: str, inputs: Rows, bounds: Sequence[int]) -> Rows:
+        """Return what a layer makes of the tokens ``[T, 384]`` of windows between the bounds."""
+        asked, offered, value = (
+            self._linear(f"{name}attention.self.{part}", inputs) for part in ("query", "key", "value")
+        )
+        attended = np.empty_like(inputs)
+        for start, stop in pairwise(bounds):
+            attended[start:stop] = _attend(*(each[start:stop] for each in (asked, offered, value)))
+        attended = self._linear(f"{name}attention.output.dense", attended)
+        attended = self._normalised(f"{name}attention.output.LayerNorm", inputs + attended)
+        inner = _gelu(self._linear(f"{name}intermediate.dense", attended))
+        outputs = self._linear(f"{name}output.dense", inner)
+        return self._normalised(f"{name}output.LayerNorm", attended + outputs)
+
+    def _linear(self, name: str, inputs: Rows) -> Rows:
+        outputs: Rows = inputs @ self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+        if name in self.adapters:
+            left, right = self.adapters[name]
+            outputs += (inputs @ right.T) @ left.T
+        return outputs
+
+    def _normalised(self, name: str, inputs: Rows) -> Rows:
+        centred = inputs - inputs.mean(axis=1, keepdims=True)
+        variance = np.square(centred).mean(axis=1, keepdims=True)
+        normalised: Rows = centred / np.sqrt(variance + _EPSILON)
+        return normalised * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+
+
+def _attend(asked: Rows, offered: Rows, value: Rows) -> Rows:
+    """Return what each of T tokens of one window takes from all of them ``[T, 384]``."""
+    by_head = (each.reshape(len(each), _N_HEADS, -1).transpose(1, 0, 2) for each in (asked, offered, value))
+    asked, offered, value = by_head
+    share = softmax(asked @ offered.transpose(0, 2, 1) / np.float32(asked.shape[2] ** 0.5), axis=2)
+    taken: Rows = (share @ value).transpose(1, 0, 2).reshape(value.shape[1], -1)
+    return taken
+
+
+def _gelu(inputs: Rows) -> Rows:
+    gained: Rows = inputs * (_HALF + _HALF * erf(inputs * _ROOT_HALF))
+    return gained
+
+
+@cache
+def _weights(folder: Path) -> Mapping[str, Rows]:
+    stored = load_file(folder / "model.safetensors")
+    is_linear = {name: name.endswith(".weight") and array.ndim == 2 for name, array in stored.items()}  # noqa: PLR2004
+    return {
+        name: np.ascontiguousarray(array.T) if is_linear[name] and "embeddings" not in name else array
+        for name, array in stored.items()
+        if not name.startswith("pooler.")
+    }
+
+
+def load_minilm(folder: Path, adapters: Mapping[str, LowRank] | None = None) -> MiniLM:
+    """Return the encoder of a folder; all of one folder share its weights.
+
+    Raises:
+        OSError, SafetensorError: Its weights cannot be read.
+    """
+    in_full = {
+        name: (left.astype(np.float32), right.astype(np.float32))
+        for name, (left, right) in (adapters or {}).items()
+    }
+    return MiniLM(_weights(folder), in_full)
