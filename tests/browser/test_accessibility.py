@@ -105,14 +105,16 @@ def test_a_keyboard_reaches_the_box_and_the_answer_is_said(desktop: BrowserConte
 
 def test_the_bar_over_the_pages_does_not_move(desktop: BrowserContext, app_url: str) -> None:
     page = desktop.new_page()
+    page.goto(app_url)
     places = []
-    for path in ("", "topics", "find", "about"):
-        page.goto(f"{app_url}{path}")
+    links = page.get_by_test_id("stTopNavLink")
+    for number in range(4):
+        links.nth(number).click()
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         settle(page)
-        places.append(page.get_by_test_id("stTopNavLink").first.bounding_box())
+        places.append(links.first.bounding_box())
 
-    assert all(place == places[0] for place in places)
+    assert places == places[:1] * 4
 
 
 def test_on_a_phone_one_labelled_button_leads_to_pages_and_topics(browser: Browser, app_url: str) -> None:
@@ -122,8 +124,11 @@ def test_on_a_phone_one_labelled_button_leads_to_pages_and_topics(browser: Brows
     button = page.get_by_test_id("stExpandSidebarButton")
     expect(button).to_be_visible()
     settle(page)
-    label = button.evaluate("button => getComputedStyle(button, '::after').content")
-    assert label == '"Pages and topics"'
+    page.wait_for_function(
+        """name => getComputedStyle(document.querySelector('[data-testid="stExpandSidebarButton"]'), '::after')
+        .content === JSON.stringify(name)""",
+        arg="Pages and topics",
+    )
     button.click()
     expect(page.get_by_test_id("stSidebar").get_by_text("Judges", exact=True)).to_be_in_viewport()
     expect(page.get_by_test_id("stSidebar").get_by_text("Topics", exact=True).last).to_be_visible()

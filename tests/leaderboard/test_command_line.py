@@ -164,7 +164,7 @@ class TestRank:
         rows = json.loads(out)
 
         assert code == 0
-        assert err.startswith("note: Length, lists, headings and bold are removed. ")
+        assert err.startswith("note: Adjusted for length, lists, headings and bold. ")
         assert {row["llm"]: row["plain_win_rate"] for row in rows} == {
             llm: row["win_rate"] for llm, row in plain.items()
         }
@@ -228,7 +228,7 @@ class TestRank:
         code, out, err = run_main(main, *arguments)
 
         assert code == 0
-        assert err.startswith("note: This selection is too narrow to rank: it has 2 queries.")
+        assert err.startswith("note: This selection is too narrow to rank: it has 2 questions.")
         assert "<b>Zed</b> & [bold]sons[/bold]" in out
         assert "%{y} [/] one of a family of models, 1" in out
         [silent] = [line for line in out.splitlines() if "models, 2" in line]
@@ -296,7 +296,7 @@ class TestRank:
     def test_who_is_under_the_floor_follows_apart(self, run_main: Run) -> None:
         options = ("rank", "--benchmark", "alpaca-eval", "--criterion", "Short answers", "--floor", "0.5")
         code, out, _ = run_main(main, *options)
-        above, below = out.split("\n\nBelow the floor: suited, but generally not preferred:\n")
+        above, below = out.split("\n\nBelow the floor: they suit you, but most people prefer others:\n")
 
         assert code == 0
         assert len(above.split("\n\n")[1].splitlines()) == 1 + 24
@@ -320,7 +320,7 @@ class TestRank:
         code, _, err = run_main(main, "rank", "--benchmark", "dailybench", "--topic", "Poetry")
 
         assert code == 0
-        assert err.startswith("note: This selection is too narrow to rank: it has 6 queries.")
+        assert err.startswith("note: This selection is too narrow to rank: it has 6 questions.")
 
 
 class TestSlowJudges:

@@ -40,7 +40,7 @@ def test_csv_has_the_promised_columns_then_the_selected_categories() -> None:
 def test_csv_without_categories_has_the_promised_columns_only() -> None:
     text = ranking_csv(ranking_of(["a"]))
 
-    assert text == "rank,llm,win_rate,ci_low,ci_high,n_queries\n1,a,1.0000,1.0000,1.0000,6\n"
+    assert text == "rank,llm,win_rate,ci_low,ci_high,n_queries\n1,a,1.0000,0.6097,1.0000,6\n"
 
 
 def test_a_note_stands_in_every_row_and_is_no_part_of_the_ranking() -> None:
@@ -104,7 +104,7 @@ def test_json_has_the_same_numbers_and_null_where_unknown() -> None:
         "rank": 1,
         "llm": "ä",
         "win_rate": 1.0,
-        "ci_low": 1.0,
+        "ci_low": 0.6097,  # Wilson: 6 / (6 + 1.96²)
         "ci_high": 1.0,
         "n_queries": 6,
         "n_effective": 6.0,

@@ -126,8 +126,8 @@ HEAD = {"format": FORMAT, "version": 1}
         (b'{"format": "usl-profile", "version": 1, "x": 1e999}', "not valid JSON"),
         (b'{"format": "usl-profile", "version": 1, "x": "\\ud800"}', "not valid JSON"),
         (b" " * (512 * 1024 + 1), "larger than 512 kB"),
-        (b"[]", "this is no profile"),
-        (b"{}", "this is no profile"),
+        (b"[]", "this is not a profile"),
+        (b"{}", "this is not a profile"),
         (written({"format": FORMAT, "version": True}), "its version is True"),
         (written({"format": FORMAT, "version": 2}), "it is of version 2; this program reads up to 1"),
         (written({**HEAD, "benchmark": 1}), "'benchmark' is not a text"),
@@ -235,4 +235,4 @@ def test_a_file_that_is_no_profile_is_refused_on_the_command_line(run_main: Run,
     file.write_text("{}")
     code, _, complaint = run_main(main, "rank", "--profile", file)
     assert code == 2
-    assert "this is no profile" in complaint
+    assert "this is not a profile" in complaint
