@@ -125,8 +125,9 @@ def test_on_a_phone_one_labelled_button_leads_to_pages_and_topics(browser: Brows
     expect(button).to_be_visible()
     settle(page)
     page.wait_for_function(
-        """name => getComputedStyle(document.querySelector('[data-testid="stExpandSidebarButton"]'), '::after')
-        .content === JSON.stringify(name)""",
+        """name => getComputedStyle(
+            document.querySelector('[data-testid="stExpandSidebarButton"]'), '::after'
+        ).content === JSON.stringify(name)""",
         arg="Pages and topics",
     )
     button.click()
