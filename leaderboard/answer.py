@@ -38,6 +38,8 @@ _NAMED = 3
 _MOST_ALONE = 5
 """So many criteria are looked at one by one, the weightiest; each costs a score matrix."""
 _RELIABLE = (Badge.COUNTED, Badge.STYLE)
+_USUAL = 0.1
+"""Of the way from the typical amount to the best one: so near the typical, an amount has decided nothing."""
 _TURNS_NAMED = 2
 _LEFT_OUT = {True: "criterion", False: "topic"}
 _NTH = {1: "st", 2: "nd", 3: "rd"}
@@ -338,6 +340,8 @@ class _Maker:
         parts: list[str] = []
         against: list[str] = []
         for amount in self.leaderboard.amounts:
+            if len(self.leaderboard.criteria) > 1 and _is_usual(amount, first, rivals):
+                continue
             said = _amount_in_words(amount, first, rivals, self._of_whom(len(rivals)))
             (against if _speaks_against(amount, first, rivals) else parts).append(said)
         if self.evidence.won and len(self.leaderboard.criteria) > 1:
@@ -479,6 +483,16 @@ def _amount_in_words(amount: MeanAmount, llm: str, rivals: Sequence[str], of_who
     elif own > max(others):
         place = f", {most} {of_whom}"
     return f"{text}{place}, where {amount.written(median(values.values()))} is typical"
+
+
+def _is_usual(amount: MeanAmount, llm: str, rivals: Sequence[str]) -> bool:
+    """Return whether an amount is no further from the typical one than a tenth of the way to the best one."""
+    known = [value for name in rivals if not np.isnan(value := amount.by_llm[name])]
+    if not amount.wished or np.isnan(amount.by_llm[llm]):
+        return False
+    typical = median(known)
+    best = max(known) if amount.wished > 0 else min(known)
+    return abs(amount.by_llm[llm] - typical) < _USUAL * abs(best - typical)
 
 
 def _speaks_against(amount: MeanAmount, llm: str, rivals: Sequence[str]) -> bool:

@@ -225,6 +225,24 @@ def test_an_amount_that_speaks_against_the_first_is_not_given_as_a_reason(
     assert both.startswith("It wins ")
 
 
+def test_a_usual_amount_among_several_criteria_is_not_given_as_a_reason(
+    boards: dict[str, Leaderboard],
+) -> None:
+    board = boards["counted"]
+    words, _ = board.amounts
+    emojis = replace(words, unit="emojis an answer", wished=1)
+    usual, high = (
+        answered(replace(board, amounts=(words, replace(emojis, by_llm=emojis.by_llm | of_some)))).why
+        for of_some in (
+            dict.fromkeys(board.ranking.llms, 0.0) | {"stepwise": 4.0, "brevia": 0.1},
+            dict.fromkeys(board.ranking.llms, 0.0) | {"stepwise": 4.0, "brevia": 2.0},
+        )
+    )
+
+    assert "emojis" not in usual
+    assert "2 emojis an answer" in high
+
+
 def test_what_is_not_counted_is_given_as_comparisons_won(
     service: Service, boards: dict[str, Leaderboard]
 ) -> None:
