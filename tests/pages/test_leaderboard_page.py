@@ -514,3 +514,25 @@ def test_llms_that_lack_a_part_of_the_choice_are_ranked_at_the_press_of_a_button
     assert len(names(page)) > 3 * len(complete)
     assert page.toggle(key="keep_partial").value
     assert not [each for each in page.button if each.key == "rank_partial"]
+
+
+def test_the_judge_of_the_default_ranking_is_chosen_apart(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench")
+    by_embedded = names(page)
+    page.selectbox(key="default_judge").set_value("longer").run()
+    by_length = names(page)
+    assert parameter(page, "default-crm") == ["longer"]
+    assert by_length != by_embedded
+    assert by_length[0] == "scholia"  # the wordiest
+
+    page.text_area(key="criteria_text").set_value("Concise and direct").run()
+    assert names(page)[0] == "brevia"  # the criteria are still judged by the embedded judge
+    assert "scholia (in-depth, analytical), is 7th for you" in card(page)
+
+
+def test_a_line_with_commas_is_offered_as_several_criteria(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench", criterion="important|short, friendly, no emojis")
+    page.button(key="split:0").click().run()
+    assert parameter(page, "criterion") == ["important|short", "important|friendly", "important|no emojis"]
+    assert page.text_area(key="criteria_text").value.splitlines() == ["short", "friendly", "no emojis"]
+    assert "split:0" not in {button.key for button in page.button}
