@@ -363,7 +363,7 @@ NOT_COMPARED = "Not compared"
 def preferred_on_average(n_by_votes: int, n_llms: int) -> str:
     """Return what the default ranking is, of whose LLMs so many stand as people's votes say."""
     if not n_by_votes:
-        return "This is what people prefer on average."
+        return "This is the judge’s guess at what people prefer on average."
     rest = (
         "" if n_by_votes >= n_llms else f" ({n_by_votes} of {n_llms}; the others as their answers foretell)"
     )

@@ -94,6 +94,6 @@ def test_where_nobody_is_rated_and_against_a_baseline_nothing_is_held(service: S
 
 
 def test_it_is_said_how_many_stand_by_votes() -> None:
-    assert preferred_on_average(0, 8) == "This is what people prefer on average."
+    assert preferred_on_average(0, 8) == "This is the judge’s guess at what people prefer on average."
     assert "(49 of 64; the others as their answers foretell)" in preferred_on_average(49, 64)
     assert "LMArena, and" in preferred_on_average(64, 64)

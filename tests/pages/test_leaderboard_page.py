@@ -465,7 +465,7 @@ def links(page: AppTest) -> list[str]:
 def test_without_criteria_the_answer_is_the_default_and_three_ways_lead_on(page: AppTest) -> None:
     open_view(page, benchmark="dailybench")
     assert "By default" in card(page)
-    assert "This is what people prefer on average" in card(page)
+    assert "This is the judge’s guess at what people prefer on average" in card(page)
     mark = 'id="say-what-you-like"'
     bodies = [element.body for element in page.get("html")]
     assert any(mark in body for body in bodies)
