@@ -20,7 +20,7 @@ from db import Database
 from db.records import BenchmarkRecord
 from db.repositories.benchmarks import find_benchmark
 from db.repositories.contents import answered_queries, query_texts, response_text, response_texts
-from db.repositories.representations import get_query_representation, get_representation
+from db.repositories.representations import get_query_representation, read_representations
 from leaderboard.errors import LeaderboardError
 from leaderboard.selection import indices_of
 from leaderboard.statistics.style_control import StyleCounts
@@ -237,37 +237,32 @@ class LoadedBenchmark:
         return {key: array[row, query] for key, array in stored.items()}
 
     def _read_representation(self, name: str) -> Mapping[str, NDArray[Any]]:
-        found = self._stored_representations(name)
-        lacking = [llm for llm in self.respondents if llm not in found]
-        if not any(llm in found for llm in self.llms) or self.record.baseline in lacking:
+        """Return the arrays of all respondents as ``[R, Q, …]``, 0 where there is nothing yet.
+
+        0 is the digest of a missing response. Queries keep their places: an array that is too short was made
+        before the last of them were added. Each is put in its place as it is read: all of them beside their
+        stack would take twice the memory.
+        """
+        stacked: dict[str, NDArray[Any]] = {}
+        lacking = []
+        with self.database.session() as session:
+            benchmark = find_benchmark(session, self.record.info.slug)
+            found = read_representations(session, benchmark, self.respondents, name)
+            for place, (llm, arrays) in enumerate(zip(self.respondents, found, strict=True)):
+                if arrays is None:
+                    lacking.append(llm)
+                    continue
+                for key, array in arrays.items():
+                    if key not in stacked:
+                        shape = (len(self.respondents), self.n_queries, *array.shape[1:])
+                        stacked[key] = np.zeros(shape, array.dtype)
+                    stacked[key][place, : len(array)] = array
+        if self.record.baseline in lacking or all(llm in lacking for llm in self.llms):
             slug = self.record.info.slug
             first = self.record.baseline if self.record.baseline in lacking else lacking[0]
             raise RepresentationMissingError(
                 f"{first} has no representation {name} in {slug!r}: run “{embed_command(slug)}”."
             )
-        return {
-            key: self._stacked([found[llm][key] if llm in found else None for llm in self.respondents])
-            for key in next(iter(found.values()))
-        }
-
-    def _stored_representations(self, name: str) -> dict[str, Arrays]:
-        """Return what is stored of each respondent that has such a representation."""
-        with self.database.session() as session:
-            benchmark = find_benchmark(session, self.record.info.slug)
-            stored = {llm: get_representation(session, benchmark, llm, name) for llm in self.respondents}
-        return {llm: arrays for llm, arrays in stored.items() if arrays is not None}
-
-    def _stacked(self, rows: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
-        """Return arrays with an entry a query as one ``[R, Q, …]``, 0 where there is nothing yet.
-
-        0 is the digest of a missing response. Queries keep their places: an array that is too short was made
-        before the last of them were added.
-        """
-        known = next(row for row in rows if row is not None)
-        stacked = np.zeros((len(rows), self.n_queries, *known.shape[1:]), known.dtype)
-        for place, row in enumerate(rows):
-            if row is not None:
-                stacked[place, : len(row)] = row
         return stacked
 
 

@@ -82,9 +82,13 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(word.casefold() for word in words(text) if len(word) > _SHORT)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=64)
 def _embedded(queries: tuple[str, ...]) -> dict[str, NDArray[np.float32]]:
-    """Embeddings of distinct queries; a benchmark asks for the same ones once an LLM."""
+    """Embeddings of distinct queries.
+
+    A benchmark asks for the same ones once an LLM, in blocks that jobs cut alike; 64 blocks of 1,000 queries
+    take 100 MB.
+    """
     return dict(zip(queries, sentence_encoder().encode(queries, bulk=True).embedding, strict=True))
 
 

@@ -4,7 +4,9 @@ Representations belong to a benchmark; embeddings are found by encoder and conte
 once is not embedded again.
 """
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,23 @@ def get_representation(
     """
     payload = _stored(session, benchmark, _rows.llm_id(session, benchmark, llm), name)
     return None if payload is None else unpack(payload)
+
+
+def read_representations(
+    session: Session, benchmark: BenchmarkRef, llms: Sequence[str], name: str
+) -> Iterator[dict[str, NDArray[Any]] | None]:
+    """Yield the stored arrays of LLMs in their order, None for one that has no such representation.
+
+    They are unpacked a few at a time by all processors. Raises as `get_representation`.
+    """
+    workers = os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        for start in range(0, len(llms), workers):
+            payloads = [
+                _stored(session, benchmark, _rows.llm_id(session, benchmark, llm), name)
+                for llm in llms[start : start + workers]
+            ]
+            yield from pool.map(lambda payload: None if payload is None else unpack(payload), payloads)
 
 
 def get_query_representation(

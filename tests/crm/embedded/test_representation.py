@@ -1,16 +1,18 @@
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from crm.embedded.encoder import DIMENSIONS, Encoded
+from crm.embedded.encoder import DIMENSIONS, Encoded, sentence_encoder
 from crm.embedded.representation import (
     MISSING,
     NAME,
     Representation,
     Tone,
     load_arrays,
+    relevance_features,
     representation,
     text_digest,
 )
@@ -21,6 +23,24 @@ from leaderboard.service import Service
 
 NAMES = style_sheet().names
 QUERY = "How do I boil an egg?"
+
+
+def test_queries_in_several_blocks_are_embedded_once_for_all_llms(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    encoder = sentence_encoder()
+
+    class Recording:
+        def encode(self, texts: Sequence[str], *, bulk: bool) -> Encoded:
+            asked.extend(texts)
+            return encoder.encode(texts, bulk=bulk)
+
+    monkeypatch.setattr("crm.embedded.representation.sentence_encoder", Recording)
+    blocks = [[f"Is {number} a prime number?"] for number in range(5)]
+    for llm in ("brevia", "atlas"):
+        for block in blocks:
+            relevance_features([llm], block, np.zeros((1, DIMENSIONS), dtype=np.float32))
+
+    assert asked == [query for block in blocks for query in block]
 
 
 def test_responses_become_one_byte_a_feature() -> None:
