@@ -7,7 +7,8 @@ from pages._ui.profile import open_private_link
 from pages._ui.session import navigation, warm_up
 
 st.set_page_config(page_title="USL – which LLM suits you?", page_icon="◎", layout="wide")
-st.html(STYLE_SHEET)
+# As Markdown: what draws HTML is loaded by the browser when the page stands already, which would then jump.
+st.markdown(f"<style>{STYLE_SHEET.read_text(encoding='utf-8')}</style>", unsafe_allow_html=True)
 st.session_state.through_app = True
 page = navigation()
 open_private_link()
