@@ -123,7 +123,7 @@ def import_benchmark(
             upsert_benchmark(session, titled)
         benchmark = find_benchmark(session, slug)
         known = set() if stored is None else {llm.name for llm in stored.llms}
-        if new := [llm for llm in imported.llms if llm.name not in known]:
+        if new := [_titled(llm, slug) for llm in imported.llms if llm.name not in known]:
             upsert_llms(session, benchmark, new)
         set_baseline(session, benchmark, chosen)
         sources = _sources(imported, stored, placement)
@@ -143,6 +143,11 @@ def import_benchmark(
         embedded=embed_benchmark(database, slug, fitted, embed),
         notices=imported.notices + placement.notices,
     )
+
+
+def _titled(llm: LLMRecord, slug: str) -> LLMRecord:
+    """Return an LLM that its file only names with the title by which the catalogue of facts knows it."""
+    return llm if llm.title != llm.name else replace(llm, title=known_catalogue().facts(llm.name, slug).title)
 
 
 def _baseline(imported: ImportedBenchmark, stored: BenchmarkRecord | None, asked: str | None) -> str | None:
