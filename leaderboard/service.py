@@ -128,7 +128,7 @@ class Service:
             return benchmarks.list_benchmarks(session)
 
     def first_benchmark(self) -> str:
-        """Return the slug of the benchmark to begin with: the default, or the first one if that is not there."""
+        """Return the slug of the benchmark to begin with: the default, or if that is gone the first one."""
         slugs = [summary.slug for summary in self.benchmarks()]
         return DEFAULT_BENCHMARK if DEFAULT_BENCHMARK in slugs else next(iter(slugs), DEFAULT_BENCHMARK)
 

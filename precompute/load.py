@@ -15,7 +15,7 @@ from crm.embedded.representation import Representation, representation
 from db import Database
 from db.database import exclusive
 from db.errors import NotFoundError
-from db.records import BenchmarkRecord, BenchmarkRef, CategoryTree, QuerySource
+from db.records import BenchmarkRecord, BenchmarkRef, CategoryTree, LLMRecord, QuerySource
 from db.repositories.benchmarks import find_benchmark, get_benchmark, set_baseline, upsert_benchmark
 from db.repositories.contents import (
     delete_unused_topics,
@@ -26,6 +26,7 @@ from db.repositories.contents import (
     upsert_queries,
 )
 from db.serialization import storable_text, text_sha256
+from leaderboard.llm_facts.files import known_catalogue
 from precompute.embed import EmbedSummary, EmbedTexts, embed_benchmark, embed_texts, remembering
 from precompute.errors import PrecomputeError, unknown_llm
 from precompute.importers import ImportedBenchmark

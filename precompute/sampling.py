@@ -19,6 +19,7 @@ from db.database import exclusive
 from db.records import BenchmarkInfo, CategoryTree, QuerySource, SampleRecord, StepCount
 from db.repositories.benchmarks import freeze, last_version, list_benchmarks, sampled_as, upsert_benchmark
 from db.repositories.contents import upsert_categories, upsert_queries
+from db.repositories.removal import removed_benchmarks
 from db.source_records import PoolQueryRecord
 from leaderboard.topics.curation import CuratedTopics, Curation
 from leaderboard.topics.tree import TopicTree
@@ -133,7 +134,8 @@ def sample_benchmark(
 
 
 def _write(session: Session, info: BenchmarkInfo, drawn: _Drawn, record: SampleRecord) -> str:
-    taken = {summary.slug for summary in list_benchmarks(session)}
+    # A version that was removed does not become another one.
+    taken = {summary.slug for summary in list_benchmarks(session)} | removed_benchmarks(session)
     version = last_version(session, record.family) + 1
     while f"{record.family}-v{version}" in taken:
         version += 1

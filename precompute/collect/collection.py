@@ -130,8 +130,11 @@ def _reuse(database: Database, slug: str, plan: PromptPlan, storage: ResponseWri
     """Store what the plan misses and another benchmark has; return the queries that it has answers to."""
     llm = plan.llm.name
     with database.session() as session:
-        known = answers_elsewhere(session, find_benchmark(session, slug), llm, plan.llm.digest)
-    missing = {prompt.external_id for prompt in plan.missing}
+        benchmark = find_benchmark(session, slug)
+        known = answers_elsewhere(session, benchmark, llm, plan.llm.digest)
+        states = collection_states(session, benchmark, llm)
+    # Who wants an answer anew does not want one that was given before.
+    missing = {prompt.external_id for prompt in plan.missing if not states[prompt.external_id].ask_again}
     found = {query: record for query, record in known.items() if query in missing}
     has_text = any(record.text is not None for record in found.values())
     if not found or not (has_text or llm in storage.entered):
@@ -216,7 +219,7 @@ def collection_plan(
 
 
 def _is_missing(state: AnswerState, digest: str) -> bool:
-    if state.status == AnswerStatus.FAILED:
+    if state.status == AnswerStatus.FAILED or state.ask_again:
         return True
     if state.status is None:
         return not state.has_answer
@@ -224,7 +227,9 @@ def _is_missing(state: AnswerState, digest: str) -> bool:
 
 
 def _is_of_others(state: AnswerState, digest: str) -> bool:
-    return state.status not in (None, AnswerStatus.FAILED) and state.settings_digest != digest
+    if state.status in (None, AnswerStatus.FAILED) or state.ask_again:
+        return False
+    return state.settings_digest != digest
 
 
 _COLUMNS = (

@@ -21,7 +21,9 @@ def test_similar_lengths_share_a_batch_and_the_longest_come_first() -> None:
     assert list(by_length([], 18)) == []
 
 
-def test_the_package_that_reads_gguf_files_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_package_that_reads_gguf_files_is_named_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("crm.llm.loading.find_spec", lambda name: None if name == "gguf" else object())
     with pytest.raises(UnavailableError, match=r"package gguf is missing.*requirements-weights\.txt"):
         load_tokenizer("somewhere", gguf_file="model.gguf")
