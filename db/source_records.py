@@ -234,6 +234,12 @@ class CollectionRecord:
         failed = self.totals.n_by_status.get(AnswerStatus.FAILED, 0)
         return self.n_imported + sum(self.totals.n_by_status.values()) - failed
 
+    @property
+    def days(self) -> str:
+        """“2026-11-02” or “2026-11-02 to 2026-11-05”, when answers came in; empty where none did."""
+        moments = (self.first, self.last)
+        return " to ".join(dict.fromkeys(f"{moment:%Y-%m-%d}" for moment in moments if moment is not None))
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:

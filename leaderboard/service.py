@@ -20,7 +20,9 @@ from db import Database
 from db.errors import NotFoundError
 from db.records import BenchmarkSummary
 from db.repositories import benchmarks
+from db.repositories.collections import collection_of
 from db.repositories.llm_answers import list_themes
+from db.source_records import CollectionRecord
 from leaderboard.benchmark import LoadedBenchmark, response_features, style_counts
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
@@ -146,6 +148,14 @@ class Service:
                 (slug, changed),
                 lambda: LoadedBenchmark(self.database, benchmarks.get_benchmark(session, benchmark)),
             )
+
+    def collection(self, slug: str, llm: str) -> CollectionRecord | None:
+        """Return how a stored LLM's answers were collected; None where it is not stored, as of a session."""
+        with self.database.session() as session:
+            try:
+                return collection_of(session, benchmarks.find_benchmark(session, slug), llm)
+            except NotFoundError:
+                return None
 
     def criterion_themes(self) -> dict[str, CriterionThemes]:
         """Return shipped themes under ``SHIPPED_THEMES``, then preference data's; a CRMError if damaged."""

@@ -72,7 +72,9 @@ def export_answers(
         try:
             write(_read(session, benchmark, chosen, statuses, counts))
         except OSError as error:
-            raise PrecomputeError(f"Cannot write {target} ({error.strerror}): check the path.") from error
+            raise PrecomputeError(
+                f"Cannot write {target or 'the answers'} ({error.strerror}): check the path."
+            ) from error
     licence = record.info.licence
     note = ""
     if any(counts) and not redistributable_as(licence):

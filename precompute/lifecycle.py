@@ -132,20 +132,12 @@ def _row(item: ListedLLM) -> tuple[str, ...]:
         ),
         f"{collection.n_ask_again:,}",
         represented,
-        dates_in_words(collection),
+        collection.days or ("imported" if collection.n_imported else "–"),
         ", ".join(collection.replied_as) or "–",
         f"{collection.totals.completion_tokens:,}",
         "–" if reasoning is None else f"{reasoning:,}",
         f"{collection.totals.cost:,.4f}" if collection.totals.cost else "–",
     )
-
-
-def dates_in_words(collection: CollectionRecord) -> str:
-    """Return “2026-11-02”, “2026-11-02 to 2026-11-05”, or “imported” where nothing was collected."""
-    if collection.first is None or collection.last is None:
-        return "imported" if collection.n_imported else "–"
-    days = dict.fromkeys((f"{collection.first:%Y-%m-%d}", f"{collection.last:%Y-%m-%d}"))
-    return " to ".join(days)
 
 
 def settings_lines(listed: Iterable[ListedLLM]) -> Iterator[str]:
@@ -202,7 +194,7 @@ class Removal:
     contents: Mapping[str, int]
 
     def __str__(self) -> str:
-        listed = ", ".join(f"{n:,} {words}" for words, n in self.contents.items())
+        listed = ", ".join(f"{words} {n:,}" for words, n in self.contents.items())
         return f"{self.what}: {listed or 'nothing else belongs to it'}"
 
 

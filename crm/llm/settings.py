@@ -75,7 +75,7 @@ class LLMSettings(Settings):
         """What the digest stands for, to be read: a folder by its name, and no secret of an extra field."""
         model = str(getattr(self, "model", ""))
         named = {"model": Path(model).name if Path(model).is_absolute() else model}
-        return {key: _without_secrets(key, value) for key, value in (self._telling | named).items()}
+        return {key: _without_secrets("", value) for key, value in (self._telling | named).items()}
 
     @property
     def _telling(self) -> dict[str, Any]:

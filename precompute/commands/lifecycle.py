@@ -198,7 +198,7 @@ def answers(
     if summary.note:
         typer.echo(f"note: {summary.note}", err=True)
     if output is not None:
-        typer.echo(f"{benchmark}: {summary.n_answers:,} answers of {summary.n_llms:,} LLMs in {output}.")
+        typer.echo(f"{benchmark}: {summary.n_answers:,} answers in {output}; LLMs: {summary.n_llms:,}.")
 
 
 def _remove(remove: Remove, yes: bool, dry_run: bool) -> None:
