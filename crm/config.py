@@ -134,6 +134,8 @@ def _problem(error: ErrorDetails, settings: type[BaseModel], kind: TableKind) ->
 
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_KEYS_NAME = re.compile(r"([A-Z0-9]+_)*(KEY|APIKEY|TOKEN|SECRET|PASSWORD)(_[A-Z0-9]+)*")
+"""Names of environment variables that hold a key, by one of their words."""
 
 
 def model_place(value: str, info: ValidationInfo) -> str:
@@ -265,15 +267,16 @@ def api_key(variable: str | None, name: str, kind: str = "judge") -> str | None:
     """Return the API key in an environment variable; None where no variable is configured.
 
     Raises:
-        ConfigError: The variable is not set. It is not named: a key might have been written in its place.
+        ConfigError: The variable is not set.
     """
     if variable is None:
         return None
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise ConfigError(
-            f"The {kind} {name!r} finds no API key: set the environment variable that its api_key_env names."
-        )
+        # A key might have been written in the name's place: only what calls itself one is repeated.
+        named = _KEYS_NAME.fullmatch(variable)
+        which = f"variable {variable}" if named else "variable that its api_key_env names"
+        raise ConfigError(f"The {kind} {name!r} finds no API key: set the environment {which}.")
     return key
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, declared_attr, mapped_column
 
@@ -182,13 +183,35 @@ class LLMAnswerColumns:
 
 
 class CollectedResponse(LLMAnswerColumns, Numbered):
-    """How a response was collected, or failed to be; its text, if there is one, is in `Response`."""
+    """How a response was collected, or failed to be; its text, if there is one, is in `Response`.
+
+    `replied_as` is the model's name as the provider gave it. `ask_again` marks an answer that is to be asked
+    for again, though it is there.
+    """
 
     __table_args__ = (UniqueConstraint("query_id", "llm_id"),)
 
     query_id: Mapped[int] = _parent("query")
     llm_id: Mapped[int] = _parent("llm", index=True)
     reasoning: Mapped[str | None]
+    replied_as: Mapped[str | None]
+    reasoning_tokens: Mapped[int | None]
+    ask_again: Mapped[bool] = mapped_column(default=False, server_default=false())
+
+
+class CollectionSettings(Base):
+    """The settings in clear (JSON) that `settings_digest` of collected responses stands for."""
+
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    settings: Mapped[dict[str, Any]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class RemovedBenchmark(Base):
+    """The slug of a benchmark that a person removed: no bundled file of this slug fills it any more."""
+
+    slug: Mapped[str] = mapped_column(primary_key=True)
+    removed_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Representation(Numbered):

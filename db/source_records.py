@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -158,11 +158,17 @@ class CollectedRecord(LLMAnswer):
     """One response as it was collected, or why it could not be.
 
     `text` is None where there is none to show: of a failed response, and of an answer that is reasoning alone
-    or was withheld. `reasoning` is what the LLM wrote for itself before.
+    or was withheld. `reasoning` is what the LLM wrote for itself before, `reasoning_tokens` how much of
+    `completion_tokens` that was, where the server says so. `replied_as` is the model's name as the server
+    gave it. `collected_at` is when (UTC) it came in; None for now.
     """
 
     text: str | None = None
     reasoning: str | None = None
+    _: KW_ONLY
+    replied_as: str | None = None
+    reasoning_tokens: int | None = None
+    collected_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +190,13 @@ class AnswerState:
     """What is stored of an answer and how it ended.
 
     `status` and `settings_digest` are None where no LLM was asked for it: it was imported, or is missing.
+    `ask_again` says that a person wants it asked for again.
     """
 
     has_answer: bool
     status: AnswerStatus | None = None
     settings_digest: str | None = None
+    ask_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +207,60 @@ class AnswerTotals:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionRecord:
+    """How an LLM's responses to a benchmark were collected, all together.
+
+    `n_imported` of its responses nobody was asked for here; `totals` are of the collected ones. `first` and
+    `last` are when (UTC) these came in. `replied_as` and `settings` count them by the model's name as the
+    server gave it, and by settings (JSON, None where only their digest is known); `reasoning_tokens` is None
+    where no server said. `n_ask_again` of them are to be asked for again.
+    """
+
+    n_imported: int
+    totals: AnswerTotals
+    first: datetime | None = None
+    last: datetime | None = None
+    replied_as: Mapping[str, int] = field(default_factory=dict)
+    settings: tuple[tuple[str, Mapping[str, Any] | None, int], ...] = ()
+    reasoning_tokens: int | None = None
+    n_ask_again: int = 0
+
+    @property
+    def n_answers(self) -> int:
+        """Responses that are there, refused and truncated ones included."""
+        failed = self.totals.n_by_status.get(AnswerStatus.FAILED, 0)
+        return self.n_imported + sum(self.totals.n_by_status.values()) - failed
+
+    @property
+    def days(self) -> str:
+        """“2026-11-02” or “2026-11-02 to 2026-11-05”, when answers came in; empty where none did."""
+        moments = (self.first, self.last)
+        return " to ".join(dict.fromkeys(f"{moment:%Y-%m-%d}" for moment in moments if moment is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """One LLM's answer to one query, as it is given out; what is not known of it is None."""
+
+    id: str
+    category: str
+    topic: str
+    query: str | None
+    llm: str
+    response: str | None
+    title: str
+    status: AnswerStatus | None
+    reason: str | None
+    replied_as: str | None
+    settings: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    cost: float | None
+    collected_at: datetime | None
 
 
 ID_LENGTH = 16

@@ -36,7 +36,7 @@ from leaderboard.scoring_jobs.progress import progress_line
 from leaderboard.sentences import UNDER_FLOOR, interpret, left_out_sentence, missed_in_words, warning_sentence
 from leaderboard.service import Service
 from leaderboard.statistics.bootstrap import UNRANKED
-from leaderboard.statistics.correlation import Correlations, correlate
+from leaderboard.statistics.correlation import Correlations, correlate, highest_rbo
 from leaderboard.statistics.style_control import Control
 from leaderboard.user_data.profiles import read_profile
 from leaderboard.view import (
@@ -351,7 +351,8 @@ def _print_correlations(correlations: Correlations) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_row("Kendall τ-b", f"{correlations.tau:.4f}  (p = {correlations.p_value:.4g})")
     table.add_row("NDCG", f"{correlations.ndcg:.4f}")
-    table.add_row("RBO (p = 0.8)", f"{correlations.rbo:.4f}")
+    highest = highest_rbo(correlations.n)
+    table.add_row("RBO (p = 0.8)", f"{correlations.rbo:.4f}  (of at most {highest:.4f})")
     table.add_row("weighted τ", f"{correlations.weighted_tau:.4f}")
     table.add_row("Spearman ρ", f"{correlations.spearman:.4f}")
     table.add_row("LLMs in both", str(correlations.n))

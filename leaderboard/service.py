@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import compress
@@ -16,9 +17,12 @@ from crm.data.taxonomy import THEMES_FILE, CriterionThemes
 from crm.embedded.representation import MISSING
 from crm.protocol import CRM, Explains, MeasuresResponses, Reason
 from db import Database
+from db.errors import NotFoundError
 from db.records import BenchmarkSummary
 from db.repositories import benchmarks
+from db.repositories.collections import collection_of
 from db.repositories.llm_answers import list_themes
+from db.source_records import CollectionRecord
 from leaderboard.benchmark import LoadedBenchmark, response_features, style_counts
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
@@ -44,7 +48,7 @@ from leaderboard.statistics.ranking import Ranking
 from leaderboard.statistics.requirements import misses
 from leaderboard.statistics.style_control import Control, control_terms
 from leaderboard.statistics.win_rate import Mask, outcomes
-from leaderboard.view import Against, View
+from leaderboard.view import BENCHMARK_VARIABLE, DEFAULT_BENCHMARK, Against, View
 
 BUNDLED = Path(__file__).resolve().parent.parent / "bundled"
 SHIPPED_THEMES = ""
@@ -125,15 +129,33 @@ class Service:
         with self.database.session() as session:
             return benchmarks.list_benchmarks(session)
 
+    def first_benchmark(self) -> str:
+        """Return the slug of the benchmark to begin with: the default, or if that is gone the first one."""
+        slugs = [summary.slug for summary in self.benchmarks()]
+        return DEFAULT_BENCHMARK if DEFAULT_BENCHMARK in slugs else next(iter(slugs), DEFAULT_BENCHMARK)
+
     def benchmark(self, slug: str) -> LoadedBenchmark:
-        """Return a benchmark, kept in memory until it changes."""
+        """Return a benchmark, kept in memory until it changes; a NotFoundError where there is none."""
         with self.database.session() as session:
-            benchmark = benchmarks.find_benchmark(session, slug)
+            try:
+                benchmark = benchmarks.find_benchmark(session, slug)
+            except NotFoundError as error:
+                if slug != os.environ.get(BENCHMARK_VARIABLE):
+                    raise
+                raise NotFoundError(f"{error} {BENCHMARK_VARIABLE} names the one to begin with.") from None
             changed = benchmarks.updated_at(session, benchmark)
             return self._loaded.get(
                 (slug, changed),
                 lambda: LoadedBenchmark(self.database, benchmarks.get_benchmark(session, benchmark)),
             )
+
+    def collection(self, slug: str, llm: str) -> CollectionRecord | None:
+        """Return how a stored LLM's answers were collected; None where it is not stored, as of a session."""
+        with self.database.session() as session:
+            try:
+                return collection_of(session, benchmarks.find_benchmark(session, slug), llm)
+            except NotFoundError:
+                return None
 
     def criterion_themes(self) -> dict[str, CriterionThemes]:
         """Return shipped themes under ``SHIPPED_THEMES``, then preference data's; a CRMError if damaged."""

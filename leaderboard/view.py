@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -13,7 +14,9 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.llm_facts.listing import Listing
 from leaderboard.statistics.style_control import Control
 
-DEFAULT_BENCHMARK = "modern"
+BENCHMARK_VARIABLE = "USL_BENCHMARK"
+"""Environment variable that names the benchmark to begin with."""
+DEFAULT_BENCHMARK = os.environ.get(BENCHMARK_VARIABLE, "").strip() or "modern"
 DEFAULT_CRM = "embedded"
 
 

@@ -9,7 +9,7 @@ from crm.errors import CRMError
 from leaderboard.request import LEAST_ANSWERED
 from leaderboard.sentences import AGAINST_IN_WORDS, listed
 from leaderboard.statistics.style_control import Control
-from leaderboard.view import Against, View
+from leaderboard.view import DEFAULT_BENCHMARK, Against, View
 from pages._ui.answer import mark_criteria_box
 from pages._ui.criteria_editor import edit_criteria, show_criterion_warnings
 from pages._ui.live_ranking import live
@@ -62,7 +62,10 @@ def main() -> None:
 def _choose_benchmark(view: View) -> None:
     summaries = service().benchmarks()
     titles = {summary.slug: summary.title for summary in summaries}
-    slugs = sorted(titles, key=lambda slug: (slug != View().benchmark, titles[slug]))
+    slugs = sorted(titles, key=lambda slug: (slug != DEFAULT_BENCHMARK, titles[slug]))
+    if not slugs:
+        st.error("There is no benchmark: import one, as docs/importing.md shows.")
+        st.stop()
     if view.benchmark not in slugs:
         st.error(
             plain(f"There is no benchmark “{view.benchmark}” here; {titles[slugs[0]]} is shown instead.")

@@ -8,6 +8,7 @@ import streamlit as st
 
 from leaderboard.benchmark import missing_texts_message
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore
+from leaderboard.render.collection_table import collection_in_brief, collection_table
 from leaderboard.render.fact_tables import facts_in_brief, facts_table
 from leaderboard.render.html import percent
 from leaderboard.render.ranking_charts import topic_chart
@@ -51,6 +52,7 @@ def main() -> None:
     llm = _choose_llm(leaderboard)
     _headline(leaderboard, llm)
     _facts(leaderboard, llm)
+    _collection(leaderboard, llm)
     scores = service().query_scores(view, llm)
     query = _chosen_query(scores)
     if query is not None:
@@ -139,6 +141,14 @@ def _facts(leaderboard: Leaderboard, llm: str) -> None:
     if known is not None:
         with st.expander(plain(facts_in_brief(known)) or "Facts", icon=":material/info:"):
             st.html(facts_table(known))
+
+
+def _collection(leaderboard: Leaderboard, llm: str) -> None:
+    """Draw how the LLM's answers were collected; nothing if they were imported."""
+    found = service().collection(leaderboard.benchmark.info.slug, llm)
+    if found is not None and (brief := collection_in_brief(found)):
+        with st.expander(plain(brief), icon=":material/schedule:"):
+            st.html(collection_table(found))
 
 
 def _chosen_query(scores: list[QueryScore]) -> str | None:

@@ -10,6 +10,7 @@ from precompute.commands.criteria import criteria_app
 from precompute.commands.facts import facts_app
 from precompute.commands.importing import import_app
 from precompute.commands.jobs import jobs_app
+from precompute.commands.lifecycle import lifecycle_app
 from precompute.commands.pools import pools_app
 from precompute.commands.topics import topics_app
 from precompute.errors import PrecomputeError
@@ -21,6 +22,7 @@ app.add_typer(topics_app, name="topics")
 app.add_typer(jobs_app)
 app.add_typer(criteria_app)
 app.add_typer(facts_app)
+app.add_typer(lifecycle_app)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from crm.embedded.representation import Representation, representation
 from db import Database
 from db.database import exclusive
 from db.errors import NotFoundError
-from db.records import BenchmarkRecord, BenchmarkRef, CategoryTree, QuerySource
+from db.records import BenchmarkRecord, BenchmarkRef, CategoryTree, LLMRecord, QuerySource
 from db.repositories.benchmarks import find_benchmark, get_benchmark, set_baseline, upsert_benchmark
 from db.repositories.contents import (
     delete_unused_topics,
@@ -26,6 +26,7 @@ from db.repositories.contents import (
     upsert_queries,
 )
 from db.serialization import storable_text, text_sha256
+from leaderboard.llm_facts.files import known_catalogue
 from precompute.embed import EmbedSummary, EmbedTexts, embed_benchmark, embed_texts, remembering
 from precompute.errors import PrecomputeError, unknown_llm
 from precompute.importers import ImportedBenchmark
@@ -123,7 +124,7 @@ def import_benchmark(
             upsert_benchmark(session, titled)
         benchmark = find_benchmark(session, slug)
         known = set() if stored is None else {llm.name for llm in stored.llms}
-        if new := [llm for llm in imported.llms if llm.name not in known]:
+        if new := [_titled(llm, slug) for llm in imported.llms if llm.name not in known]:
             upsert_llms(session, benchmark, new)
         set_baseline(session, benchmark, chosen)
         sources = _sources(imported, stored, placement)
@@ -143,6 +144,11 @@ def import_benchmark(
         embedded=embed_benchmark(database, slug, fitted, embed),
         notices=imported.notices + placement.notices,
     )
+
+
+def _titled(llm: LLMRecord, slug: str) -> LLMRecord:
+    """Return an LLM that its file only names with the title by which the catalogue of facts knows it."""
+    return llm if llm.title != llm.name else replace(llm, title=known_catalogue().facts(llm.name, slug).title)
 
 
 def _baseline(imported: ImportedBenchmark, stored: BenchmarkRecord | None, asked: str | None) -> str | None:

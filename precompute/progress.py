@@ -2,16 +2,55 @@
 
 from __future__ import annotations
 
+import logging
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from time import monotonic
+from pathlib import Path
+from time import gmtime, monotonic
 
 from rich.console import Console
 from rich.progress import Progress
 
-from leaderboard.scoring_jobs.progress import Throughput, status_line, time_left
+from leaderboard.scoring_jobs.progress import JOB_LOG, Throughput, log_progress, status_line, time_left
+from precompute.errors import PrecomputeError
+
+
+@contextmanager
+def job_log(file: Path | None) -> Iterator[None]:
+    """Add to a file when a job began, how far it is every few seconds, what failed, and how it ended.
+
+    Raises PrecomputeError: The file cannot be written.
+    """
+    if file is None:
+        yield
+        return
+    try:
+        handler = logging.FileHandler(file, encoding="utf-8")
+    except OSError as error:
+        raise PrecomputeError(
+            f"The log {file} cannot be written ({error.strerror}): check the path."
+        ) from None
+    format_ = logging.Formatter("%(asctime)sZ %(message)s", "%Y-%m-%dT%H:%M:%S")
+    format_.converter = gmtime
+    handler.setFormatter(format_)
+    level = JOB_LOG.level
+    JOB_LOG.addHandler(handler)
+    JOB_LOG.setLevel(logging.INFO)
+    JOB_LOG.info("begun: %s", shlex.join(sys.argv[1:]))
+    try:
+        yield
+        JOB_LOG.info("done")
+    except BaseException as error:
+        JOB_LOG.info("ended: %s", str(error) or type(error).__name__)
+        raise
+    finally:
+        JOB_LOG.removeHandler(handler)
+        JOB_LOG.setLevel(level)
+        handler.close()
 
 
 @contextmanager
@@ -32,9 +71,12 @@ def stage_line() -> Iterator[Callable[[str, int, int], None]]:
         return
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
-        yield lambda what, done, total: bar.update(
-            task, description=what, completed=done, total=total or None
-        )
+
+        def update(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total or None)
+            log_progress(stage_in_words(what, done, total))
+
+        yield update
 
 
 def stage_in_words(what: str, done: int, total: int) -> str:

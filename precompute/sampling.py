@@ -19,6 +19,7 @@ from db.database import exclusive
 from db.records import BenchmarkInfo, CategoryTree, QuerySource, SampleRecord, StepCount
 from db.repositories.benchmarks import freeze, last_version, list_benchmarks, sampled_as, upsert_benchmark
 from db.repositories.contents import upsert_categories, upsert_queries
+from db.repositories.removal import removed_benchmarks
 from db.source_records import PoolQueryRecord
 from leaderboard.topics.curation import CuratedTopics, Curation
 from leaderboard.topics.tree import TopicTree
@@ -108,7 +109,7 @@ def sample_benchmark(
         slug="",
         title=title or topics.pool.title,
         description=(
-            f"Up to {settings.per_topic} queries of each topic of the query pool “{topics.pool.title}”, "
+            f"Queries of the query pool “{topics.pool.title}”, up to {settings.amount}, "
             f"drawn with seed {settings.seed}."
         ),
         licence=licence,
@@ -133,7 +134,8 @@ def sample_benchmark(
 
 
 def _write(session: Session, info: BenchmarkInfo, drawn: _Drawn, record: SampleRecord) -> str:
-    taken = {summary.slug for summary in list_benchmarks(session)}
+    # A version that was removed does not become another one.
+    taken = {summary.slug for summary in list_benchmarks(session)} | removed_benchmarks(session)
     version = last_version(session, record.family) + 1
     while f"{record.family}-v{version}" in taken:
         version += 1
@@ -167,21 +169,28 @@ def _drawn(database: Database, topics: CuratedTopics, settings: SampleSettings, 
     by_place: dict[Place, list[str]] = {place: [] for place in places.values()}
     for query in left:
         by_place[places[query.id]].append(query.id)
-    chosen = draw(by_place, settings.per_topic, settings.seed)
+    if settings.size is None:
+        chosen = draw(by_place, settings.per_topic, settings.seed)
+    else:
+        picked = draw_across({query.id: places[query.id] for query in left}, settings.size, settings.seed)
+        chosen = {
+            place: tuple(query for query in by_priority(ids, settings.seed) if query in picked)
+            for place, ids in by_place.items()
+        }
     drawn = [query for place in by_place for query in chosen[place]]
-    counts.append(StepCount(f"drawn, {settings.per_topic} a topic", len(drawn)))
+    counts.append(StepCount(f"drawn, {settings.amount}", len(drawn)))
     records = {query.id: query for query in left}
     return _Drawn(
         tuple(
             QuerySource(query, *places[query], records[query].sha256, records[query].text) for query in drawn
         ),
-        _categories(topics.tree, [place for place, ids in by_place.items() if ids]),
+        _categories(topics.tree, [place for place in by_place if chosen[place]]),
         tuple(counts),
         dict(unsafe.most_common()),
         {
             f"{category} / {topic}": len(ids)
             for (category, topic), ids in by_place.items()
-            if len(ids) < settings.per_topic
+            if len(ids) < settings.per_topic and settings.size is None
         },
     )
 
@@ -246,6 +255,9 @@ class SampleSettings:
         near: Cosine of two queries' embeddings from which the later one is a near-duplicate; 1 keeps all.
         parts: Whether the parts of large topics are drawn from as topics of their own.
         topics: Only these topics or categories, by name; none means all.
+        size: Queries in all, drawn so that each topic has about its share of them; None for so many a topic.
+        baseline: The LLM that is to become the benchmark's baseline as soon as it has answered; None for the
+            first LLM that does.
     """
 
     per_topic: int = 6
@@ -255,11 +267,15 @@ class SampleSettings:
     near: float = 0.95
     parts: bool = True
     topics: tuple[str, ...] = ()
+    size: int | None = None
+    baseline: str | None = None
 
     def __post_init__(self) -> None:
         """Check the settings. Raises PrecomputeError: No query could be drawn with them."""
         if self.per_topic < 1:
             raise PrecomputeError("A topic gives at least one query: --per-topic is 1 or more.")
+        if self.size is not None and self.size < 1:
+            raise PrecomputeError("A benchmark has at least one query: --size is 1 or more.")
         if not 0 <= self.shortest <= self.longest:
             raise PrecomputeError(
                 f"No query has at least {self.shortest:,} and at most {self.longest:,} characters: "
@@ -270,7 +286,13 @@ class SampleSettings:
 
     def to_json(self) -> dict[str, Any]:
         """Return the same as JSON."""
-        return asdict(self) | {"topics": list(self.topics)}
+        given = asdict(self) | {"topics": list(self.topics)}
+        return {key: value for key, value in given.items() if value is not None}
+
+    @property
+    def amount(self) -> str:
+        """How much is drawn, “6 a topic” or “300 across topics”."""
+        return f"{self.per_topic} a topic" if self.size is None else f"{self.size:,} across topics"
 
 
 Topic = TypeVar("Topic", bound=Hashable)

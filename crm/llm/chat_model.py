@@ -49,11 +49,13 @@ class LLMReply:
         status: Whether it is whole, refused or truncated.
         text: The answer without reasoning; None where there is none.
         reasoning: What the LLM wrote for itself before it.
+        model: The model's name as the server gives it; None where it gives none.
     """
 
     status: ReplyStatus
     text: str | None
     reasoning: str | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +68,21 @@ class LLMFailure:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens read and written, None where the server does not count them, and money at configured prices."""
+    """Tokens read and written, None where the server does not count them, and money at configured prices.
+
+    Attributes:
+        reasoning: Those of the written ones that are reasoning.
+    """
 
     prompt: int | None = None
     completion: int | None = None
     cost: float = 0.0
+    reasoning: int | None = None
 
     def __add__(self, other: Usage) -> Usage:
         prompt, completion = _sum(self.prompt, other.prompt), _sum(self.completion, other.completion)
-        return Usage(prompt, completion, self.cost + other.cost)
+        reasoning = _sum(self.reasoning, other.reasoning)
+        return Usage(prompt, completion, self.cost + other.cost, reasoning)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import httpx2
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from tenacity import AsyncRetrying
 
-from crm.errors import UnavailableError
+from crm.errors import UnavailableError, one_line
 from crm.llm.chat_model import (
     FailureKind,
     LLMFailure,
@@ -79,23 +79,35 @@ class Choice(BaseModel):
     logprobs: LogProbabilities | None = None
 
 
+class CompletionDetails(BaseModel):
+    """What of the tokens written is reasoning, as far as the server counts it."""
+
+    reasoning_tokens: _Count = None
+
+
 class CompletionUsage(BaseModel):
     """Tokens read and written, as far as the server counts them."""
 
     prompt_tokens: _Count = None
     completion_tokens: _Count = None
+    completion_tokens_details: Annotated[CompletionDetails, _only(dict, {})] = CompletionDetails()
 
 
 class Completion(BaseModel):
     """What a chat endpoint answers; of several choices the first is meant."""
 
     choices: Annotated[list[Choice], Field(min_length=1)]
+    model: _Text = ""
     usage: Annotated[CompletionUsage, _only(dict, {})] = CompletionUsage()
 
     @property
     def tokens(self) -> Usage:
         """Tokens read and written."""
-        return Usage(self.usage.prompt_tokens, self.usage.completion_tokens)
+        return Usage(
+            self.usage.prompt_tokens,
+            self.usage.completion_tokens,
+            reasoning=self.usage.completion_tokens_details.reasoning_tokens,
+        )
 
     def reply(self, client: LLMClient) -> LLMReply:
         """Return the reply without the API key; its text is None where the model wrote nothing."""
@@ -114,6 +126,7 @@ class Completion(BaseModel):
             status,
             client.without_key(text) if text.strip() else None,
             client.without_key(reasoning) if reasoning else None,
+            one_line(client.without_key(self.model)) if self.model.strip() else None,
         )
 
 

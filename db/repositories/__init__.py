@@ -3,6 +3,8 @@
 - `benchmarks`: list, get, create or change, choose the baseline, freeze, delete
 - `contents`: the topics, queries and LLMs of a benchmark, with the texts of queries and responses
 - `llm_answers`: how responses were collected, and criteria extracted from preferences
+- `collections`: with which settings and when responses were collected; marks of those to ask for again
+- `removal`: what belongs to an LLM, a benchmark or a pool, and goes with it
 - `representations`: what embedded CRMs store of responses and queries; embeddings of texts
 - `reuse`: what other benchmarks hold of the same queries and LLMs
 - `scores`: score matrices, whole or in part, and the win rates they come to

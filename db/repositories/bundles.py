@@ -3,12 +3,12 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from db.bundle import Bundle, BundledScores, pack_rows, unpack_rows
 from db.errors import NotFoundError
-from db.models import LLM, Benchmark, Query, Response
+from db.models import LLM, Benchmark, Query, RemovedBenchmark, Response
 from db.records import BenchmarkRecord, BenchmarkRef, CategoryTree, QuerySource
 from db.repositories import contents, representations, scores
 from db.repositories.benchmarks import (
@@ -25,7 +25,12 @@ from db.repositories.contents import upsert_categories, upsert_llms, upsert_quer
 
 
 def wants_bundle(session: Session, slug: str, digest: str) -> bool:
-    """Return whether `fill_from_bundle` would change anything: no if it did before, or the user made it."""
+    """Return whether `fill_from_bundle` would change anything.
+
+    It would not if it did before, or the user made the benchmark, or removed it.
+    """
+    if session.scalar(select(RemovedBenchmark.slug).where(RemovedBenchmark.slug == slug)) is not None:
+        return False
     row = session.execute(select(Benchmark.bundle_digest).where(Benchmark.slug == slug)).one_or_none()
     return row is None or row.bundle_digest not in (None, digest)
 
@@ -111,6 +116,8 @@ def _find(session: Session, slug: str) -> BenchmarkRef | None:
 def _create(session: Session, bundle: Bundle, kept: "_StoredTexts") -> BenchmarkRef:
     """Store everything in the bundle, and the texts that are kept where it has none."""
     benchmark = upsert_benchmark(session, bundle.info)
+    # Whoever brings a removed one back has it for good.
+    session.execute(delete(RemovedBenchmark).where(RemovedBenchmark.slug == benchmark.slug))
     upsert_llms(session, benchmark, bundle.llms)
     set_baseline(session, benchmark, bundle.baseline)
     upsert_categories(session, benchmark, bundle.categories)

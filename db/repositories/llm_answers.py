@@ -75,13 +75,16 @@ def collection_states(session: Session, benchmark: BenchmarkRef, llm: str) -> di
             Response.id.is_not(None),
             CollectedResponse.status,
             CollectedResponse.settings_digest,
+            CollectedResponse.ask_again,
         )
         .where(Query.benchmark_id == benchmark.id)
         .order_by(Query.position, Query.id)
     )
     return {
-        external_id: AnswerState(has_response, None if status is None else AnswerStatus(status), digest)
-        for external_id, has_response, status, digest in rows
+        external_id: AnswerState(
+            has_response, None if status is None else AnswerStatus(status), digest, bool(ask_again)
+        )
+        for external_id, has_response, status, digest, ask_again in rows
     }
 
 
@@ -181,7 +184,7 @@ def _put_collected_part(
     _rows.check_queries(benchmark, stored, records)
     kept = _to_store(records, {key: status for key, (_, status, _) in stored.items() if status is not None})
     answers = [
-        ({"query_id": stored[key][0], "llm_id": llm}, {"reasoning": _storable(record.reasoning)}, record)
+        ({"query_id": stored[key][0], "llm_id": llm}, _own_columns(record), record)
         for key, record in kept.items()
     ]
     _upsert_answers(session, CollectedResponse, answers)
@@ -193,6 +196,15 @@ def _put_collected_part(
     _put_texts(session, llm, texts)
     before = {query: text for query, _, text in stored.values() if text is not None}
     return any(query in before and before[query] != text for query, text in texts.items())
+
+
+def _own_columns(record: CollectedRecord) -> dict[str, Any]:
+    return {
+        "reasoning": _storable(record.reasoning),
+        "replied_as": _storable(record.replied_as),
+        "reasoning_tokens": record.reasoning_tokens,
+        "ask_again": False,
+    } | ({} if record.collected_at is None else {"created_at": record.collected_at})
 
 
 def _put_texts(session: Session, llm: int, texts: Mapping[int, str | None]) -> None:
@@ -267,8 +279,8 @@ def _upsert_answers(
             "settings_digest": record.settings_digest,
             "created_at": moment,
         }
-        rows.append({**own, **shared, **key})
-        changed = (*own, *shared)
+        rows.append({**shared, **own, **key})
+        changed = tuple({**shared, **own})
     if rows:
         upsert(session, table, rows, key=tuple(key), update=changed)
 

@@ -33,12 +33,20 @@ def answers_elsewhere(
     """Return what an LLM of this name answered with these settings, by external id of the query here.
 
     The first answer is taken, whole, refused or truncated; failures are none. It cost nothing here: no
-    attempt, tokens or money are counted again.
+    attempt, tokens or money are counted again. What is to be asked for again there is not taken.
     """
     here, there = _numbered(benchmark, others=False), _numbered(benchmark, others=True)
     answered = CollectedResponse
     rows = session.execute(
-        select(here.c.external_id, answered.status, answered.seconds, answered.reasoning, Response.text)
+        select(
+            here.c.external_id,
+            answered.status,
+            answered.seconds,
+            answered.reasoning,
+            Response.text,
+            answered.replied_as,
+            answered.created_at,
+        )
         .select_from(answered)
         .join(LLM, LLM.id == answered.llm_id)
         .join(there, there.c.id == answered.query_id)
@@ -48,14 +56,22 @@ def answers_elsewhere(
             LLM.name == llm,
             answered.settings_digest == settings_digest,
             answered.status != AnswerStatus.FAILED.value,
+            answered.ask_again.is_(False),
         )
         .order_by(answered.id.desc())
     )
     return {
         external_id: CollectedRecord(
-            AnswerStatus(status), settings_digest, text, reasoning, seconds=seconds, attempts=0
+            AnswerStatus(status),
+            settings_digest,
+            text,
+            reasoning,
+            seconds=seconds,
+            attempts=0,
+            replied_as=replied_as,
+            collected_at=collected_at,
         )
-        for external_id, status, seconds, reasoning, text in rows
+        for external_id, status, seconds, reasoning, text, replied_as, collected_at in rows
     }
 
 

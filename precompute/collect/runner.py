@@ -9,8 +9,9 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from crm.errors import CRMError
-from crm.llm.chat_model import ChatModel, Outcome, Prompt
+from crm.llm.chat_model import ChatModel, LLMFailure, Outcome, Prompt
 from crm.llm.settings import ConfiguredLLM, LocalLLMSettings
+from leaderboard.scoring_jobs.progress import JOB_LOG
 from precompute.collect.stats import LLMStats
 
 Ready = TypeVar("Ready")
@@ -63,6 +64,8 @@ async def ask_all(
 
     def take(llm: ConfiguredLLM, outcome: Outcome) -> None:
         stats[llm.name].add(outcome, storage.add(llm, outcome))
+        if isinstance(outcome.result, LLMFailure):
+            JOB_LOG.info("failed: %s, %s: %s", llm.name, outcome.prompt.external_id, outcome.result.message)
         on_progress()
 
     async def ask(plan: PromptPlan) -> None:
@@ -70,6 +73,7 @@ async def ask_all(
             await providers[plan.llm.name].ask(plan.missing, partial(take, plan.llm))
         except CRMError as error:
             stats[plan.llm.name].stopped = str(error)
+            JOB_LOG.info("stopped: %s: %s", plan.llm.name, error)
 
     async def ask_in_turn(local: Sequence[PromptPlan]) -> None:
         for plan in local:

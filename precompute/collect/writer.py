@@ -16,6 +16,7 @@ from db import Database
 from db.database import exclusive
 from db.records import BenchmarkRecord, BenchmarkRef, LLMRecord
 from db.repositories.benchmarks import find_benchmark, get_benchmark, make_own
+from db.repositories.collections import put_settings
 from db.repositories.contents import upsert_llms
 from db.repositories.llm_answers import put_collected
 from db.repositories.representations import list_representations, put_representation
@@ -27,14 +28,21 @@ Records = dict[str, dict[str, CollectedRecord]]
 
 def record_of(outcome: Outcome, llm: ConfiguredLLM) -> CollectedRecord:
     """Return an outcome as it is stored; many endpoints do not say of a refusal that it is one."""
-    common = CollectedRecord(AnswerStatus.FAILED, llm.digest, **what_it_took(outcome, llm))
+    common = CollectedRecord(
+        AnswerStatus.FAILED,
+        llm.digest,
+        reasoning_tokens=outcome.tokens.reasoning,
+        **what_it_took(outcome, llm),
+    )
     result = outcome.result
     if isinstance(result, LLMFailure):
         return replace(common, error=result.message)
     status = AnswerStatus(result.status)
     if status == AnswerStatus.OK and result.text is not None and declines(result.text):
         status = AnswerStatus.REFUSED
-    return replace(common, status=status, text=result.text, reasoning=result.reasoning)
+    return replace(
+        common, status=status, text=result.text, reasoning=result.reasoning, replied_as=result.model
+    )
 
 
 def what_it_took(outcome: Outcome, llm: ConfiguredLLM) -> dict[str, Any]:
@@ -93,14 +101,17 @@ class ResponseWriter:
         for llm, records in ready.items():
             if llm in self.entered:
                 with self.database.session() as session:
-                    put_collected(session, find_benchmark(session, self.slug), llm, records)
+                    self._put(session, llm, records)
                 continue
             # An LLM's place in the benchmark is found by looking: not two processes at once.
             with exclusive(self.database.engine), self.database.session() as session:
-                benchmark = find_benchmark(session, self.slug)
-                add_llm(session, benchmark, self.llms[llm])
-                put_collected(session, benchmark, llm, records)
+                add_llm(session, find_benchmark(session, self.slug), self.llms[llm])
+                self._put(session, llm, records)
             self.entered.add(llm)
+
+    def _put(self, session: Session, llm: str, records: Mapping[str, CollectedRecord]) -> None:
+        put_settings(session, {self.llms[llm].digest: self.llms[llm].settings.in_clear})
+        put_collected(session, find_benchmark(session, self.slug), llm, records)
 
 
 def add_llm(session: Session, benchmark: BenchmarkRef, llm: ConfiguredLLM) -> None:

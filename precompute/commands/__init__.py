@@ -6,5 +6,6 @@
 - `jobs`: collect, embed, score and bundle
 - `criteria`: criteria behind preferences, and their themes
 - `facts`: facts of LLMs
+- `lifecycle`: stored LLMs, benchmarks and pools: list, ask again, remove; answers as a file
 - `options`: arguments that several of them share
 """

@@ -8,10 +8,10 @@ import typer
 from crm.data.taxonomy import CriterionThemes
 from crm.llm.settings import ConfiguredLLM, llms_file, read_llms
 from precompute.collect.stats import asking_line, check_complete, failures_in_words
-from precompute.commands.options import open_database
+from precompute.commands.options import Log, open_database
 from precompute.criteria import extract_criteria, write_training_data
 from precompute.criteria.extraction import LISTS, extraction_table
-from precompute.progress import progress_bar
+from precompute.progress import job_log, progress_bar
 
 criteria_app = typer.Typer()
 
@@ -32,10 +32,11 @@ def extract_criteria_command(
         Path | None,
         typer.Option(metavar="FILE.jsonl", help="Also write all that is stored as training data for CRMs."),
     ] = None,
+    log: Log = None,
 ) -> None:
     """Ask an LLM for the criteria behind preferences; may be interrupted and run again."""
     [chosen] = read_llms(llms_file(config), [llm])
-    with open_database() as database:
+    with job_log(log), open_database() as database:
         with asking_line(LISTS) as on_progress:
             summary = extract_criteria(
                 database, preferences, chosen, limit=limit, again=again, on_progress=on_progress

@@ -13,12 +13,13 @@ from db.repositories.benchmarks import list_benchmarks
 from leaderboard.scoring_jobs.progress import judging_line
 from precompute.bundles import save_bundle
 from precompute.collect import collect_responses
-from precompute.collect.collection import summary_table
+from precompute.collect.collection import baseline_warning, summary_table
 from precompute.collect.stats import asking_line, check_complete, failures_in_words
 from precompute.commands.options import (
     ActorGPUs,
     Actors,
     EngineName,
+    Log,
     RayAddress,
     embedded_in_words,
     open_database,
@@ -26,6 +27,7 @@ from precompute.commands.options import (
 from precompute.embed import embed_benchmark
 from precompute.engines import EngineKind, EngineOptions, open_engine
 from precompute.errors import PrecomputeError
+from precompute.progress import job_log
 from precompute.score import distributed_judge, score_benchmark
 
 jobs_app = typer.Typer()
@@ -46,6 +48,11 @@ def collect(
     seed: Annotated[int, typer.Option(help="Of the drawing with --limit.")] = 0,
     topic: Annotated[list[str] | None, typer.Option(help="Only this topic or category; repeatable.")] = None,
     again: Annotated[bool, typer.Option(help="Replace what was collected with other settings.")] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The LLM that the others are compared to, once it has answered."),
+    ] = None,
+    log: Log = None,
     engine: EngineName = EngineKind.LOCAL,
     ray_address: RayAddress = None,
     actors: Actors = None,
@@ -54,7 +61,12 @@ def collect(
     """Ask LLMs for the responses that a benchmark lacks; may be interrupted and run again."""
     llms = read_llms(llms_file(config), llm or ())
     options = EngineOptions(engine, ray_address, actors, actor_gpus)
-    with open_database() as database, open_engine(options) as opened, asking_line() as on_progress:
+    with (
+        job_log(log),
+        open_database() as database,
+        open_engine(options) as opened,
+        asking_line() as on_progress,
+    ):
         summary = collect_responses(
             database,
             benchmark,
@@ -63,9 +75,11 @@ def collect(
             limit=limit,
             seed=seed,
             again=again,
+            baseline=baseline,
             on_progress=on_progress,
             engine=opened,
         )
+        warning = baseline_warning(database, benchmark) if summary.embedded is not None else None
     summary_table(summary).print()
     for said in failures_in_words(summary.stats.values()):
         typer.echo(said)
@@ -74,7 +88,10 @@ def collect(
     if summary.made_own:
         typer.echo(f"note: {benchmark} is your own now: new versions of its file no longer replace it.")
     if summary.baseline is not None:
-        typer.echo(f"note: {summary.baseline} is the baseline now, as there was none.")
+        why = ", as there was none" if baseline is None else ""
+        typer.echo(f"note: {summary.baseline} is the baseline now{why}.")
+    if warning is not None:
+        typer.echo(f"note: {warning}", err=True)
     if summary.embedded is None:
         command = f"python -m precompute embed --benchmark {benchmark}"
         typer.echo(f"note: compute the representations in the app's environment: {command}")
@@ -92,6 +109,7 @@ def embed(
         str,
         typer.Option("--representation", metavar="NAME", help=f"Which one; so far there is only {NAME}."),
     ] = NAME,
+    log: Log = None,
     engine: EngineName = EngineKind.LOCAL,
     ray_address: RayAddress = None,
     actors: Actors = None,
@@ -100,7 +118,7 @@ def embed(
     """Compute the representations that are missing or outdated; may be interrupted and run again."""
     fitted = representation(name)
     options = EngineOptions(engine, ray_address, actors, actor_gpus)
-    with open_database() as database, open_engine(options) as opened:
+    with job_log(log), open_database() as database, open_engine(options) as opened:
         with database.session() as session:
             slugs = [benchmark] if benchmark else [summary.slug for summary in list_benchmarks(session)]
         for slug in slugs:
@@ -125,6 +143,7 @@ def score(
     ] = None,
     avoid: Annotated[list[str] | None, typer.Option(help="What an answer should avoid; repeatable.")] = None,
     topic: Annotated[list[str] | None, typer.Option(help="Only this topic or category; repeatable.")] = None,
+    log: Log = None,
     engine: EngineName = EngineKind.LOCAL,
     ray_address: RayAddress = None,
     actors: Actors = None,
@@ -133,7 +152,12 @@ def score(
     """Have judges judge a benchmark ahead of time; may be interrupted and run again."""
     sets = _criteria_sets(criteria, criterion or (), avoid or ())
     options = EngineOptions(engine, ray_address, actors, actor_gpus)
-    with open_database() as database, open_engine(options) as opened, judging_line(str) as on_progress:
+    with (
+        job_log(log),
+        open_database() as database,
+        open_engine(options) as opened,
+        judging_line(str) as on_progress,
+    ):
         crms = [distributed_judge(opened, name) for name in dict.fromkeys(crm)]
         summaries = score_benchmark(
             database, benchmark, crms, sets, topics=topic or (), on_progress=on_progress

@@ -14,6 +14,10 @@ from precompute.engines import EngineKind
 Folder = Annotated[Path, typer.Argument(metavar="DIR", show_default=False)]
 Slug = Annotated[str, typer.Option("--benchmark", metavar="SLUG", help="The benchmark, new or stored.")]
 Title = Annotated[str | None, typer.Option(help="A title for it.")]
+Log = Annotated[
+    Path | None,
+    typer.Option("--log", metavar="FILE", help="Add progress, failures and how it ended to this file."),
+]
 EngineName = Annotated[EngineKind, typer.Option("--engine", help="Where the heavy part runs.")]
 RayAddress = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster; default Ray on this computer.")

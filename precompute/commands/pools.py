@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from precompute.commands.options import Title, open_database
+from precompute.commands.options import Log, Title, open_database
+from precompute.errors import PrecomputeError
 from precompute.pool import gather
-from precompute.progress import stage_line
+from precompute.progress import job_log, stage_line
 from precompute.safety import BUNDLED_SAFETY_LIST, SafetyList, read_safety_list
 from precompute.sampling import SampleSettings, sample_benchmark, sample_report
 from precompute.topics.cluster import cluster_pool, clustering_report
@@ -67,10 +68,11 @@ def cluster(
     again: Annotated[
         bool, typer.Option(help="Replace topics that were curated, and forget the curation.")
     ] = False,
+    log: Log = None,
 ) -> None:
     """Find the topics of a pool of queries; may be interrupted and run again."""
     settings = read_clustering_settings(config).with_options(seed, llm)
-    with open_database() as database, stage_line() as on_progress:
+    with job_log(log), open_database() as database, stage_line() as on_progress:
         summary = cluster_pool(database, slug, settings, llms=llms, again=again, on_progress=on_progress)
     for line in clustering_report(summary):
         typer.echo(line)
@@ -82,7 +84,13 @@ def sample(
     benchmark: Annotated[
         str, typer.Option(metavar="FAMILY", help="What its versions share: the first has the slug FAMILY-v1.")
     ],
-    per_topic: Annotated[int, typer.Option(metavar="N", help="Queries of each topic.")] = 6,
+    per_topic: Annotated[
+        int | None, typer.Option(metavar="N", help="Queries of each topic; 6 unless --size is given.")
+    ] = None,
+    size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Queries in all instead, of each topic about its share."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another one draws other queries.")] = 0,
     topic: Annotated[list[str] | None, typer.Option(help="Only this topic or category; repeatable.")] = None,
     parts: Annotated[bool, typer.Option(help="Draw from the parts of large topics as from topics.")] = True,
@@ -95,12 +103,28 @@ def sample(
         Path | None, typer.Option(metavar="FILE.toml", help="Words that keep a query out; default bundled.")
     ] = None,
     no_safety: Annotated[bool, typer.Option("--no-safety", help="Let words keep nothing out.")] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The LLM that the others are compared to, once it has answered."),
+    ] = None,
     title: Title = None,
     licence: Annotated[str, typer.Option(help="The licence of the queries.")] = "",
     attribution: Annotated[str, typer.Option(help="Where the queries come from.")] = "",
 ) -> None:
     """Sample a benchmark from the topics of a pool and freeze it: a new sample is a new version."""
-    settings = SampleSettings(per_topic, seed, shortest, longest, near, parts, tuple(topic or ()))
+    if per_topic is not None and size is not None:
+        raise PrecomputeError("Give either --per-topic or --size, not both.")
+    settings = SampleSettings(
+        6 if per_topic is None else per_topic,
+        seed,
+        shortest,
+        longest,
+        near,
+        parts,
+        tuple(topic or ()),
+        size,
+        baseline,
+    )
     words = SafetyList({}) if no_safety else read_safety_list(safety or BUNDLED_SAFETY_LIST)
     with open_database() as database:
         summary = sample_benchmark(
@@ -108,3 +132,6 @@ def sample(
         )
     for line in sample_report(summary):
         typer.echo(line)
+    if baseline is not None and not summary.is_new:
+        command = f"python -m precompute benchmarks baseline {summary.slug} NAME"
+        typer.echo(f"note: its baseline stays what it was; “{command}” chooses another once it has answered.")

@@ -449,6 +449,8 @@ class TestCorrelate:
         assert (code, err) == (0, "")
         assert "Kendall τ-b" in out
         assert " 0.43" in out
+        n_llms = len((GOLDEN / "usl_table4_c1.csv").read_text().splitlines()) - 1
+        assert f"(of at most {1 - 0.8**n_llms:.4f})" in out
         assert "-0.83" in run_main(main, "correlate", first, second)[1]
 
     def test_a_ranking_agrees_with_itself(self, run_main: Run, tmp_path: Path) -> None:
@@ -490,6 +492,24 @@ def test_it_runs_as_a_module(bundled_file: Path) -> None:
     )
 
     refused((ended.returncode, ended.stdout, ended.stderr), "There is no topic 'Nonsense'")
+
+
+@pytest.mark.parametrize("named", ["dailybench", "nowhere"])
+def test_the_benchmark_to_begin_with_can_be_chosen(bundled_file: Path, named: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "leaderboard", "rank", "--format", "csv"],
+        cwd=ROOT,
+        env={**os.environ, URL_VARIABLE: f"sqlite:///{bundled_file}", "USL_BENCHMARK": named},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    if named == "dailybench":
+        assert {line.split(",")[1] for line in ended.stdout.splitlines()[1:]} >= {"brevia", "jester"}
+    else:
+        printed = ended.returncode, ended.stdout, ended.stderr
+        refused(printed, "USL_BENCHMARK names the one to begin with")
 
 
 def refused(ended: tuple[int, str, str], message: str) -> None:

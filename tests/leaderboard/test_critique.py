@@ -172,12 +172,12 @@ def test_a_slow_endpoint_is_not_waited_for(
     )
 
 
-def test_a_key_that_is_not_set_is_named_by_nobody(
+def test_a_key_that_is_not_set_is_said_by_its_variable(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CRITIC_KEY")
 
-    assert complaint().startswith("The LLM 'writer' finds no API key")
+    assert complaint().endswith("finds no API key: set the environment variable CRITIC_KEY.")
     assert not server.asked[CHAT]
 
 

@@ -9,8 +9,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from db.repositories.benchmarks import find_benchmark
+from db.repositories.collections import put_settings
+from db.repositories.llm_answers import put_collected
+from db.source_records import AnswerStatus, CollectedRecord
+from leaderboard.service import Service
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
 from tests.leaderboard.critique_samples import CHAT, GOOD, KEY, says, write_llms
+from tests.pages.conftest import APP
 from tests.pages.opening import open_view
 
 
@@ -35,6 +41,30 @@ def test_what_the_criteria_count_stands_beside_the_baselines(page: AppTest) -> N
     open_view(page, benchmark="dailybench", criterion="no emojis", llm="stepwise")
     assert not page.exception
     assert "On average 0.02 emojis an answer (baseline 0.00)" in html(page)
+
+
+def test_how_answers_were_collected_is_shown_and_runs_nothing(
+    own_service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = "<img src=x onerror=alert(1)>"
+    record = CollectedRecord(
+        AnswerStatus.OK, "s1", "Hi", replied_as=odd, completion_tokens=9, reasoning_tokens=4
+    )
+    with own_service.database.session() as session:
+        benchmark = find_benchmark(session, "dailybench")
+        put_settings(session, {"s1": {"system": odd, "temperature": 0.5}})
+        put_collected(session, benchmark, "stepwise", {"01-1": record})
+    monkeypatch.setenv("USL_DATABASE_URL", own_service.database.engine.url.render_as_string())
+    st.cache_resource.clear()
+    page = AppTest.from_file(APP, default_timeout=120).switch_page("pages/llm.py")
+    open_view(page, benchmark="dailybench", llm="stepwise")
+    shown = html(page)
+    st.cache_resource.clear()
+    assert not page.exception
+    assert odd not in shown
+    assert shown.count(escape(odd)) == 2
+    assert "0 read, 9 written, 4 of them reasoning" in shown
+    assert any(each.label.startswith("Answers collected") for each in page.expander)
 
 
 def test_an_llm_under_the_floor_has_the_place_that_it_would_have(page: AppTest) -> None:

@@ -293,3 +293,13 @@ def test_two_queries_of_one_text_stay_two() -> None:
     assert external_ids([ImportedQuery("soup?")], [stored(derived, "soup?"), stored("a", "soup?")]) == [
         derived
     ]
+
+
+def test_llms_that_a_file_only_names_are_shown_by_the_title_of_the_catalogue(
+    database: Database, fitted: Fitted, embed: Embed
+) -> None:
+    answers = {"base": {0: "a"}, "gpt-5-mini": {0: "b"}, "nobody-knows-1": {0: "c"}}
+    import_benchmark(database, samples.imported(answers), fitted=fitted, embed=embed)
+    with database.session() as session:
+        record = get_benchmark(session, find_benchmark(session, "tiny"))
+    assert [llm.title for llm in record.llms] == ["base", "GPT-5 mini", "nobody-knows-1"]

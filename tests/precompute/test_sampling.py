@@ -14,6 +14,7 @@ from db.errors import DatabaseError
 from db.records import QuerySource
 from db.repositories import benchmarks, contents, pools
 from db.repositories.bundles import export_bundle
+from db.repositories.removal import remove_benchmark
 from db.serialization import text_sha256
 from leaderboard.topics.actions import DropQueries, MoveToCategory, Rename
 from leaderboard.topics.curation import Curation
@@ -86,6 +87,32 @@ def test_the_same_sample_is_the_same_version_and_another_one_the_next(pooled: Da
     assert (other.slug, other.is_new) == ("mine-v2", True)
     assert places(pooled, "mine-v1") != places(pooled, "mine-v2")
     assert set(Counter(places(pooled, "mine-v2").values()).values()) == {1}
+
+
+def test_a_size_is_drawn_across_topics_by_their_share(pooled: Database) -> None:
+    everything = Counter(
+        places(pooled, sample(pooled, SampleSettings(9999, shortest=0, near=1.0)).slug).values()
+    )
+    n_queries = everything.total()
+    small = sample(pooled, SampleSettings(shortest=0, near=1.0, size=n_queries // 2))
+    drawn = Counter(places(pooled, small.slug).values())
+
+    assert small.n_queries == drawn.total() == n_queries // 2
+    assert small.n_topics == len(drawn)
+    assert all(abs(drawn[place] - n / 2) <= 1 for place, n in everything.items())
+    assert small.counts[-1].step == f"drawn, {n_queries // 2} across topics"
+    larger = sample(pooled, SampleSettings(shortest=0, near=1.0, size=n_queries // 2 + 3))
+    assert set(places(pooled, small.slug)) < set(places(pooled, larger.slug))
+    with pytest.raises(PrecomputeError, match="--size is 1 or more"):
+        SampleSettings(size=0)
+
+
+def test_a_version_that_was_removed_does_not_become_another_one(pooled: Database) -> None:
+    sample(pooled)
+    with pooled.session() as session:
+        remove_benchmark(session, benchmarks.find_benchmark(session, "mine-v1"))
+
+    assert sample(pooled, SampleSettings(per_topic=1, shortest=0, near=1.0)).slug == "mine-v2"
 
 
 def test_a_slug_that_is_taken_by_another_benchmark_is_left_alone(pooled: Database) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from crm.errors import CRMError
+from crm.llm.loading import check_gguf
 from crm.llm.prompt import PromptTemplate
 from crm.training.classifier.options import Options
 
@@ -38,8 +39,11 @@ def load_backbone(name: str, options: Options) -> Backbone:
 
     Raises:
         CRMError: It cannot be found or read, or is not made for this training.
+        UnavailableError: It is a GGUF file, and the package that reads them is not installed.
     """
     folder, gguf = _located(name)
+    if gguf is not None:
+        check_gguf(name)
     tokenizer = _tokenizer(name, folder, gguf)
     model = _model(name, folder, gguf, options)
     model.config.pad_token_id = tokenizer.pad_token_id

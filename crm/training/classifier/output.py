@@ -7,8 +7,9 @@ A trained judge is a Hugging Face checkpoint with ``crm.json`` and ``prompt.txt`
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -104,8 +105,17 @@ def save_checkpoint(
     folder.mkdir(parents=True, exist_ok=True)
     whole.save_pretrained(str(folder))
     tokenizer.save_pretrained(str(folder))
+    _share(folder.glob("*.safetensors"))
     (folder / "prompt.txt").write_text(template.source, encoding="utf-8")
     (folder / DESCRIPTION).write_text(json.dumps(asdict(description), indent=1) + "\n", encoding="utf-8")
+
+
+def _share(files: Iterable[Path]) -> None:
+    """Let others read files as any new file: safetensors makes its own readable by their owner alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    for file in files:
+        file.chmod(0o666 & ~mask)
 
 
 _COLUMNS = ("step", "epoch", "part", "loss", "accuracy", "accuracy_list", "learning_rate")

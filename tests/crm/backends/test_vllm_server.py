@@ -254,7 +254,7 @@ class TestAPIKeys:
     ) -> None:
         monkeypatch.delenv("SOME_KEY", raising=False)
         with pytest.raises(
-            ConfigError, match="'mine' finds no API key: set the environment variable that its"
+            ConfigError, match="'mine' finds no API key: set the environment variable SOME_KEY"
         ):
             served(api_key_env="SOME_KEY").judge(questions)
 

@@ -40,9 +40,10 @@ def test_a_key_that_is_missing_or_in_the_wrong_place_is_one_sentence(
 ) -> None:
     monkeypatch.delenv(samples.KEY_VARIABLE, raising=False)
     lab.llms(api_key_env=samples.KEY_VARIABLE)
-    assert lab.run()[2] == (
-        "error: The LLM 'alpha' finds no API key: set the environment variable that its api_key_env names.\n"
-    )
+    missing = "error: The LLM 'alpha' finds no API key: set the environment variable"
+    assert lab.run()[2] == f"{missing} {samples.KEY_VARIABLE}.\n"
+    lab.llms(api_key_env="AKIAIOSFODNN7EXAMPLE")  # a key in place of its variable's name
+    assert lab.run()[2] == f"{missing} that its api_key_env names.\n"
     lab.llms(api_key=SECRET)
     code, out, err = lab.run()
     assert (code, out) == (2, "")

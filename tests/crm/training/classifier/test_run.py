@@ -53,6 +53,10 @@ def _data(options: Options = QUICK, dev: int = 0) -> TrainingExamples:
     return prepare(every[: 2 * 40], every[2 * 40 :], options)
 
 
+def _readers(file: Path) -> int:
+    return file.stat().st_mode & 0o777
+
+
 def _rows(out: Path) -> list[dict[str, str]]:
     with (out / "curves.csv").open(encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
@@ -62,6 +66,7 @@ def _rows(out: Path) -> list[dict[str, str]]:
 def _prob_a(out: Path, question: Question) -> float:
     """What a program that knows only the folder makes of a question."""
     described = json.loads((out / "crm.json").read_text(encoding="utf-8"))
+    assert _readers(out / "model.safetensors") == _readers(out / "crm.json")
     template = PromptTemplate.load(out / "prompt.txt")
     tokenizer = AutoTokenizer.from_pretrained(out)
     model = AutoModelForSequenceClassification.from_pretrained(out).eval()
