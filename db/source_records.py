@@ -207,6 +207,7 @@ class AnswerTotals:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

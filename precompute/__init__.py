@@ -10,6 +10,7 @@ From queries to scores, each step resumable:
 - `embed`: computes the representations that are missing or outdated
 - `score`: has judges fill score matrices and stores win rates
 - `bundles`: a benchmark as one file and back
+- `status`: what of benchmarks is stored and missing, and the next command
 - `lifecycle`: what is stored of LLMs, benchmarks and pools, asking again, and removing them
 - `answers`: answers as a file
 - `llm_facts`: refreshes prices, context windows and human ratings of LLMs

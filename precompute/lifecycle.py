@@ -34,6 +34,7 @@ from db.repositories.removal import (
 )
 from db.repositories.representations import get_representation
 from db.source_records import AnswerStatus, CollectionRecord
+from precompute.collect.collection import collecting
 from precompute.errors import PrecomputeError, unknown_llm
 
 
@@ -164,7 +165,7 @@ def ask_again(database: Database, slug: str, llm: str, queries: Collection[str] 
         PrecomputeError: none of these answers was collected.
         DatabaseError: responses of the LLM are being collected.
     """
-    with job_locks(database.engine, [_collecting(llm, slug)]), database.session() as session:
+    with job_locks(database.engine, [collecting(llm, slug)]), database.session() as session:
         n_marked = mark_to_ask_again(session, find_benchmark(session, slug), llm, queries)
     if not n_marked:
         raise PrecomputeError(
@@ -211,7 +212,7 @@ def remove_llm_of(database: Database, llm: str, slugs: Sequence[str], *, dry: bo
         if not found:
             raise unknown_llm(llm, "any benchmark", llm_names(session))
     removals = []
-    with _alone(database, [_collecting(llm, slug) for slug in found]) as session:
+    with _alone(database, [collecting(llm, slug) for slug in found]) as session:
         for slug in found:
             benchmark = find_benchmark(session, slug)
             check_removable(session, benchmark, llm)
@@ -230,7 +231,7 @@ def remove_benchmarks(database: Database, slugs: Sequence[str], *, dry: bool) ->
     """
     with database.session() as session:
         records = {slug: get_benchmark(session, find_benchmark(session, slug)) for slug in slugs}
-    jobs = [_collecting(llm.name, slug) for slug, record in records.items() for llm in record.llms]
+    jobs = [collecting(llm.name, slug) for slug, record in records.items() for llm in record.llms]
     removals = []
     with _alone(database, jobs) as session:
         for slug in records:
@@ -254,10 +255,6 @@ def remove_pools(database: Database, slugs: Sequence[str], *, dry: bool) -> list
             if not dry:
                 delete_pool(session, pool)
     return removals
-
-
-def _collecting(llm: str, slug: str) -> str:
-    return f"collecting responses of {llm} for {slug!r}"
 
 
 @contextmanager

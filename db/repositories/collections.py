@@ -41,6 +41,7 @@ def collection_of(session: Session, benchmark: BenchmarkRef, llm: str) -> Collec
             collected.completion_tokens,
             collected.reasoning_tokens,
             collected.cost,
+            collected.seconds,
             collected.ask_again,
             collected.created_at,
         )
@@ -64,6 +65,7 @@ def collection_of(session: Session, benchmark: BenchmarkRef, llm: str) -> Collec
             sum(row.prompt_tokens or 0 for row in rows),
             sum(row.completion_tokens or 0 for row in rows),
             sum(row.cost for row in rows),
+            sum(row.seconds for row in rows),
         ),
         first=answered[0].created_at if answered else None,
         last=answered[-1].created_at if answered else None,

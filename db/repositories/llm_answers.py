@@ -321,6 +321,7 @@ def _sums(table: type[LLMAnswerColumns], group: Any) -> Select[Any]:
             func.coalesce(func.sum(table.prompt_tokens), 0),
             func.coalesce(func.sum(table.completion_tokens), 0),
             func.sum(table.cost),
+            func.sum(table.seconds),
         )
         .select_from(table)
         .group_by(group, table.status)
@@ -329,13 +330,14 @@ def _sums(table: type[LLMAnswerColumns], group: Any) -> Select[Any]:
 
 def _totals(session: Session, sums: Select[Any]) -> dict[str, AnswerTotals]:
     totals: dict[str, AnswerTotals] = {}
-    for group, status, n, prompt_tokens, completion_tokens, cost in session.execute(sums):
+    for group, status, n, prompt_tokens, completion_tokens, cost, seconds in session.execute(sums):
         before = totals.get(group, AnswerTotals({}))
         totals[group] = AnswerTotals(
             {**before.n_by_status, AnswerStatus(status): n},
             before.prompt_tokens + int(prompt_tokens),
             before.completion_tokens + int(completion_tokens),
             before.cost + cost,
+            before.seconds + seconds,
         )
     return totals
 

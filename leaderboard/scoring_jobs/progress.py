@@ -69,7 +69,7 @@ class Progress:
     def __str__(self) -> str:
         parts = [f"{self.pairs_done:,} of {self.pairs_all:,} pairs"]
         if self.silent > _SILENCE:
-            parts.append(f"no answer for {_duration(self.silent)}")
+            parts.append(f"no answer for {duration(self.silent)}")
         elif self.seconds_left is not None:
             parts.append(time_left(self.seconds_left))
         return " · ".join(parts)
@@ -96,10 +96,11 @@ class Throughput:
 
 def time_left(seconds: float) -> str:
     """“about 3 min left”, as coarse as such an estimate is."""
-    return f"about {_duration(seconds)} left"
+    return f"about {duration(seconds)} left"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """“25 s”, “3 min”, “2 h”."""
     if seconds < 55:  # noqa: PLR2004
         return f"{max(5, 5 * round(seconds / 5))} s"
     if seconds < 90 * 60:

@@ -20,18 +20,20 @@ from crm.registry import get_crm
 from crm.report_table import ReportTable
 from db import Database
 from db.database import job_locks
-from db.records import BenchmarkRecord
+from db.records import BenchmarkRecord, BenchmarkRef
 from db.repositories.benchmarks import find_benchmark, get_benchmark, sample_of, set_baseline
 from db.repositories.contents import query_texts
 from db.repositories.llm_answers import collection_states, collection_totals
 from db.repositories.reuse import answers_elsewhere
-from db.source_records import AnswerState, AnswerStatus, AnswerTotals
+from db.source_records import AnswerState, AnswerStatus, AnswerTotals, CollectedRecord
 from leaderboard.benchmark import LoadedBenchmark, missing_texts_message
 from leaderboard.errors import LeaderboardError
 from leaderboard.selection import queries_with
 from leaderboard.service import filled
 from leaderboard.statistics.win_rate import outcomes
 from leaderboard.view import DEFAULT_CRM
+from precompute.collect.budget import Budget
+from precompute.collect.costs import Estimate, check_prices, estimate_of
 from precompute.collect.distributed import distributed_models
 from precompute.collect.runner import PromptPlan, ask_all
 from precompute.collect.stats import LLMStats
@@ -70,6 +72,11 @@ class CollectSummary:
     made_own: bool
 
 
+def collecting(llm: str, slug: str) -> str:
+    """Return the job of collecting an LLM's responses, which one process at a time can do."""
+    return f"collecting responses of {llm} for {slug!r}"
+
+
 def collect_responses(
     database: Database,
     slug: str,
@@ -80,6 +87,7 @@ def collect_responses(
     seed: int = 0,
     again: bool = False,
     baseline: str | None = None,
+    budget: float | None = None,
     on_progress: Callable[[Collection[LLMStats]], None] = lambda _: None,
     engine: Engine | None = None,
 ) -> CollectSummary:
@@ -96,6 +104,7 @@ def collect_responses(
         again: replace the responses that were collected with other settings.
         baseline: the LLM that the others are to be compared with, as soon as it has answered; by default what
             there is, else the one that the sample was drawn for, else the first of the file.
+        budget: money that may be spent; what it does not suffice for is left for the next run.
         on_progress: called with what came in, after every response.
         engine: where LLMs are asked and responses encoded; default this process.
 
@@ -105,11 +114,16 @@ def collect_responses(
         UnknownTopicError: the benchmark lacks one of the topics.
         CRMError: its queries are stored without texts.
         PrecomputeError: responses were collected with other settings, and ``again`` is not given; the
-            baseline is none of the LLMs.
+            baseline is none of the LLMs; a budget cannot be kept, as a price is not known or an engine's
+            workers ask.
         ConfigError: an API key is not there.
     """
     engine = engine or LocalEngine()
-    jobs = [f"collecting responses of {llm.name} for {slug!r}" for llm in llms]
+    if budget is not None:
+        check_prices(llms)
+        if not isinstance(engine, LocalEngine):
+            raise PrecomputeError("A budget is kept by one process: use --engine local with --budget.")
+    jobs = [collecting(llm.name, slug) for llm in llms]
     with job_locks(database.engine, jobs):
         with database.session() as session:
             record = get_benchmark(session, find_benchmark(session, slug))
@@ -125,7 +139,10 @@ def collect_responses(
         asked = [plan for plan in plans if plan.missing]
         providers = distributed_models(engine, (plan.llm for plan in asked))
         stats = {plan.llm.name: LLMStats(len(plan.missing)) for plan in plans}
-        asyncio.run(ask_all(asked, providers, storage, stats, lambda: on_progress(stats.values())))
+        money = None if budget is None else Budget(budget)
+        asyncio.run(
+            ask_all(asked, providers, storage, stats, lambda: on_progress(stats.values()), budget=money)
+        )
         new_baseline = _update_descriptions(database, slug, llms, baseline)
     with database.session() as session:
         benchmark = find_benchmark(session, slug)
@@ -140,16 +157,47 @@ def collect_responses(
     return CollectSummary(slug, plans, n_reused, stats, totals, embedded, new_baseline, made_own)
 
 
+def estimate_collection(
+    database: Database,
+    slug: str,
+    llms: Sequence[ConfiguredLLM],
+    *,
+    topics: Sequence[str] = (),
+    limit: int | None = None,
+    seed: int = 0,
+    again: bool = False,
+) -> tuple[Estimate, ...]:
+    """Return what `collect_responses` with the same arguments would take; nothing is asked or stored.
+
+    Raises:
+        Error: As `collect_responses`.
+    """
+    with database.session() as session:
+        benchmark = find_benchmark(session, slug)
+        prompts = selected_prompts(session, get_benchmark(session, benchmark), topics, limit, seed)
+        plans = [collection_plan(session, slug, llm, prompts, again=again) for llm in llms]
+        plans = [_without(plan, _answered_elsewhere(session, benchmark, plan)) for plan in plans]
+        totals = collection_totals(session, benchmark)
+    return tuple(estimate_of(plan, totals.get(plan.llm.name, _NO_TOTALS)) for plan in plans)
+
+
+def _answered_elsewhere(
+    session: Session, benchmark: BenchmarkRef, plan: PromptPlan
+) -> dict[str, CollectedRecord]:
+    """Return what the plan misses and another benchmark has, by query."""
+    llm = plan.llm.name
+    states = collection_states(session, benchmark, llm)
+    # Who wants an answer anew does not want one that was given before.
+    missing = {prompt.external_id for prompt in plan.missing if not states[prompt.external_id].ask_again}
+    known = answers_elsewhere(session, benchmark, llm, plan.llm.digest)
+    return {query: record for query, record in known.items() if query in missing}
+
+
 def _reuse(database: Database, slug: str, plan: PromptPlan, storage: ResponseWriter) -> Collection[str]:
     """Store what the plan misses and another benchmark has; return the queries that it has answers to."""
     llm = plan.llm.name
     with database.session() as session:
-        benchmark = find_benchmark(session, slug)
-        known = answers_elsewhere(session, benchmark, llm, plan.llm.digest)
-        states = collection_states(session, benchmark, llm)
-    # Who wants an answer anew does not want one that was given before.
-    missing = {prompt.external_id for prompt in plan.missing if not states[prompt.external_id].ask_again}
-    found = {query: record for query, record in known.items() if query in missing}
+        found = _answered_elsewhere(session, find_benchmark(session, slug), plan)
     has_text = any(record.text is not None for record in found.values())
     if not found or not (has_text or llm in storage.entered):
         return ()  # an LLM enters the benchmark with its first text

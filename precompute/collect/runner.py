@@ -12,6 +12,7 @@ from crm.errors import CRMError
 from crm.llm.chat_model import ChatModel, LLMFailure, Outcome, Prompt
 from crm.llm.settings import ConfiguredLLM, LocalLLMSettings
 from leaderboard.scoring_jobs.progress import JOB_LOG
+from precompute.collect.budget import Budget, WithinBudget
 from precompute.collect.stats import LLMStats
 
 Ready = TypeVar("Ready")
@@ -53,8 +54,10 @@ async def ask_all(
     storage: OutcomeWriter[Ready],
     stats: Mapping[str, LLMStats],
     on_progress: Callable[[], None],
+    *,
+    budget: Budget | None = None,
 ) -> None:
-    """Ask for everything that the plans miss and store it as it comes in.
+    """Ask for everything that the plans miss and store it as it comes in, within a budget if there is one.
 
     Stats, by LLM, are counted on, with the reason if one cannot be asked any more.
 
@@ -63,17 +66,28 @@ async def ask_all(
     """
 
     def take(llm: ConfiguredLLM, outcome: Outcome) -> None:
-        stats[llm.name].add(outcome, storage.add(llm, outcome))
+        cost = storage.add(llm, outcome)
+        stats[llm.name].add(outcome, cost)
+        if budget is not None:
+            budget.settle(llm, outcome.prompt, cost, outcome.tokens.completion or 0)
         if isinstance(outcome.result, LLMFailure):
             JOB_LOG.info("failed: %s, %s: %s", llm.name, outcome.prompt.external_id, outcome.result.message)
         on_progress()
 
     async def ask(plan: PromptPlan) -> None:
+        within = None if budget is None else WithinBudget(plan.llm, plan.missing, budget)
         try:
-            await providers[plan.llm.name].ask(plan.missing, partial(take, plan.llm))
+            await providers[plan.llm.name].ask(within or plan.missing, partial(take, plan.llm))
         except CRMError as error:
             stats[plan.llm.name].stopped = str(error)
             JOB_LOG.info("stopped: %s: %s", plan.llm.name, error)
+        else:
+            if within is not None and within.n_left:
+                assert budget is not None
+                stats[plan.llm.name].stopped = (
+                    f"{within.n_left:,} were not asked for, as the next could exceed the budget of "
+                    f"{budget.money:,g}, of which {budget.spent:,.4f} is spent."
+                )
 
     async def ask_in_turn(local: Sequence[PromptPlan]) -> None:
         for plan in local:

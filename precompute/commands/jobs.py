@@ -10,10 +10,12 @@ from crm.criteria import POPULAR, CriteriaSet, criteria_list
 from crm.embedded.representation import NAME, representation
 from crm.llm.settings import llms_file, read_llms
 from db.repositories.benchmarks import list_benchmarks
+from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.scoring_jobs.progress import judging_line
 from precompute.bundles import save_bundle
 from precompute.collect import collect_responses
-from precompute.collect.collection import baseline_warning, summary_table
+from precompute.collect.collection import baseline_warning, estimate_collection, summary_table
+from precompute.collect.costs import estimates_table, with_prices
 from precompute.collect.stats import asking_line, check_complete, failures_in_words
 from precompute.commands.options import (
     ActorGPUs,
@@ -52,6 +54,14 @@ def collect(
         str | None,
         typer.Option(metavar="NAME", help="The LLM that the others are compared to, once it has answered."),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Ask nothing; say which requests, tokens, money and time it takes."),
+    ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="MONEY", help="Begin no request with which this run could cost more."),
+    ] = None,
     log: Log = None,
     engine: EngineName = EngineKind.LOCAL,
     ray_address: RayAddress = None,
@@ -59,7 +69,14 @@ def collect(
     actor_gpus: ActorGPUs = 0.0,
 ) -> None:
     """Ask LLMs for the responses that a benchmark lacks; may be interrupted and run again."""
-    llms = read_llms(llms_file(config), llm or ())
+    llms = with_prices(read_llms(llms_file(config), llm or ()), known_catalogue())
+    if dry_run:
+        with open_database() as database:
+            estimates = estimate_collection(
+                database, benchmark, llms, topics=topic or (), limit=limit, seed=seed, again=again
+            )
+        estimates_table(benchmark, estimates).print()
+        return
     options = EngineOptions(engine, ray_address, actors, actor_gpus)
     with (
         job_log(log),
@@ -76,6 +93,7 @@ def collect(
             seed=seed,
             again=again,
             baseline=baseline,
+            budget=budget,
             on_progress=on_progress,
             engine=opened,
         )

@@ -29,6 +29,7 @@ from precompute.lifecycle import (
     remove_pools,
     settings_lines,
 )
+from precompute.status import status_table, statuses
 
 lifecycle_app = typer.Typer()
 llms_app = typer.Typer(no_args_is_help=True, help="LLMs that are stored: list, refresh, title, remove.")
@@ -43,6 +44,22 @@ OneBenchmark = Annotated[str, typer.Option("--benchmark", metavar="SLUG", help="
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask whether to remove it.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and change nothing.")]
 Remove = Callable[..., list[Removal]]
+
+
+@lifecycle_app.command()
+def status(
+    benchmark: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Only of this benchmark; default all.")
+    ] = None,
+) -> None:
+    """Say what is stored of benchmarks, what it cost, what is missing, and the next command."""
+    with open_database() as database:
+        found = statuses(database, benchmark)
+    status_table(found).print()
+    commands = [command for each in found for command in each.next_commands()]
+    typer.echo("Next:" if commands else "Nothing is missing.")
+    for command in commands:
+        typer.echo(f"  {command}")
 
 
 @llms_app.command("list")

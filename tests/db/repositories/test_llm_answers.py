@@ -58,7 +58,7 @@ def test_what_is_collected_is_there_with_its_texts(session):
     assert contents.response_texts(session, benchmark, "new") == ["Boil it.", "I will not.", None]
     assert llm_answers.collection_totals(session, benchmark) == {
         "new": AnswerTotals(
-            {AnswerStatus.OK: 1, AnswerStatus.REFUSED: 1, AnswerStatus.FAILED: 1}, 10, 5, 0.25
+            {AnswerStatus.OK: 1, AnswerStatus.REFUSED: 1, AnswerStatus.FAILED: 1}, 10, 5, 0.25, 1.5
         )
     }
 
@@ -184,7 +184,7 @@ def test_totals_are_sums_over_a_set(arena):
     llm_answers.put_extracted(arena, preference_set, {A2: WARM, B1: NOT_EXTRACTED, A1: WARM})
     llm_answers.put_extracted(arena, preferences.find_preference_set(arena, "other"), {A1: WARM})
     assert llm_answers.extraction_totals(arena, preference_set) == AnswerTotals(
-        {AnswerStatus.OK: 2, AnswerStatus.FAILED: 1}, 1800, 60, 1.0
+        {AnswerStatus.OK: 2, AnswerStatus.FAILED: 1}, 1800, 60, 1.0, 3.0
     )
 
 

@@ -1,0 +1,123 @@
+"""What is stored of benchmarks, what of them is missing, and the commands that complete them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from crm.report_table import ReportTable
+from db import Database, DatabaseError
+from db.database import job_locks
+from db.source_records import AnswerStatus
+from precompute.collect.collection import collecting
+from precompute.lifecycle import ListedLLM, list_llms
+
+
+@dataclass(frozen=True)
+class BenchmarkStatus:
+    """What is stored of a benchmark.
+
+    Attributes:
+        llms: That are in it.
+        being_collected: Names of those that a process asks at this moment.
+    """
+
+    slug: str
+    llms: tuple[ListedLLM, ...]
+    being_collected: tuple[str, ...]
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries it has."""
+        return self.llms[0].n_queries
+
+    def count(self, status: AnswerStatus) -> int:
+        """Return how many collected answers have a status."""
+        return sum(llm.collection.totals.n_by_status.get(status, 0) for llm in self.llms)
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers are there."""
+        return sum(llm.n_answers for llm in self.llms)
+
+    @property
+    def n_outdated(self) -> int:
+        """How many answers the embedded judge cannot read yet."""
+        return sum(llm.n_outdated for llm in self.llms)
+
+    @property
+    def cost(self) -> float:
+        """What was paid for its answers."""
+        return sum(llm.collection.totals.cost for llm in self.llms)
+
+    def next_commands(self) -> Iterator[str]:
+        """Yield what completes it, in the order in which to type it, each with its reason."""
+        for llm in self.llms:
+            collection = llm.collection
+            was_asked = bool(collection.totals.n_by_status)
+            lacking = llm.n_queries - llm.n_answers + collection.n_ask_again
+            if was_asked and lacking > 0 and llm.llm.name not in self.being_collected:
+                answers = "1 answer is" if lacking == 1 else f"{lacking:,} answers are"
+                yield (
+                    f"python -m precompute collect --benchmark {self.slug} --llm {llm.llm.name}"
+                    f"   # {answers} missing"
+                )
+        if self.n_outdated and not self.being_collected:
+            answers = "1 answer is" if self.n_outdated == 1 else f"{self.n_outdated:,} answers are"
+            yield f"python -m precompute embed --benchmark {self.slug}   # {answers} not represented yet"
+
+
+def statuses(database: Database, slug: str | None = None) -> list[BenchmarkStatus]:
+    """Return the state of a benchmark, or of all that have LLMs.
+
+    Raises:
+        NotFoundError: No benchmark has this slug.
+    """
+    with database.session() as session:
+        listed = list(list_llms(session, slug))
+    found = []
+    for benchmark, of_benchmark in groupby(listed, key=lambda llm: llm.benchmark):
+        llms = tuple(of_benchmark)
+        names = (llm.llm.name for llm in llms)
+        found.append(BenchmarkStatus(benchmark, llms, tuple(_being_collected(database, benchmark, names))))
+    return found
+
+
+def _being_collected(database: Database, slug: str, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        try:
+            with job_locks(database.engine, [collecting(name, slug)]):
+                continue
+        except DatabaseError:
+            yield name
+
+
+_COLUMNS = (
+    *("benchmark", "queries", "LLMs", "answers", "complete", "failed", "refused"),
+    *("not represented", "cost", "being collected"),
+)
+
+
+def status_table(found: Sequence[BenchmarkStatus]) -> ReportTable:
+    """Return one row a benchmark."""
+    return ReportTable(
+        "What is stored",
+        _COLUMNS,
+        tuple(
+            (
+                each.slug,
+                f"{each.n_queries:,}",
+                f"{len(each.llms):,}",
+                f"{each.n_answers:,}",
+                f"{each.n_answers / (each.n_queries * len(each.llms)):.0%}" if each.n_queries else "–",
+                f"{each.count(AnswerStatus.FAILED):,}",
+                f"{each.count(AnswerStatus.REFUSED):,}",
+                f"{each.n_outdated:,}",
+                f"{each.cost:,.4f}" if each.cost else "–",
+                ", ".join(each.being_collected) or "–",
+            )
+            for each in found
+        ),
+        "“precompute llms list” tells more of every LLM.",
+    )
