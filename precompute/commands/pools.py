@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from precompute.commands.options import Title, open_database
+from precompute.errors import PrecomputeError
 from precompute.pool import gather
 from precompute.progress import stage_line
 from precompute.safety import BUNDLED_SAFETY_LIST, SafetyList, read_safety_list
@@ -67,11 +68,24 @@ def cluster(
     again: Annotated[
         bool, typer.Option(help="Replace topics that were curated, and forget the curation.")
     ] = False,
+    grow: Annotated[
+        bool,
+        typer.Option(
+            "--grow", help="Only place queries that were added, as is done where topics are curated."
+        ),
+    ] = False,
 ) -> None:
-    """Find the topics of a pool of queries; may be interrupted and run again."""
+    """Find the topics of a pool of queries; may be interrupted and run again.
+
+    Curated topics stay when queries are added: these go to the topics they fit, or form new ones beside them.
+    """
+    if again and grow:
+        raise PrecomputeError("Give either --again, which replaces topics, or --grow, which keeps them.")
     settings = read_clustering_settings(config).with_options(seed, llm)
     with open_database() as database, stage_line() as on_progress:
-        summary = cluster_pool(database, slug, settings, llms=llms, again=again, on_progress=on_progress)
+        summary = cluster_pool(
+            database, slug, settings, llms=llms, again=again, grow_only=grow, on_progress=on_progress
+        )
     for line in clustering_report(summary):
         typer.echo(line)
 
