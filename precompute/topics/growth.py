@@ -46,6 +46,8 @@ from precompute.topics.templates import NO_TEMPLATE
 
 _REASON = "queries were added to the pool"
 _MAP_NEIGHBOURS = 5
+_BESIDE = 5000
+"""Queries with a topic, at most, among which those are clustered that fit none."""
 NameTopics = Callable[[tuple[FoundTopic, ...], Sequence[Sequence[str]]], tuple[FoundTopic, ...]]
 """Gives new topics, with the queries of each, better names."""
 
@@ -161,7 +163,8 @@ def _change(
     family_of = set_aside([query.text for query in embedded.queries], settings.templates)
     aside = _aside(before, family_of, pending)
     rows = np.setdiff1d(pending, aside)
-    keys, where = _placements(before, embedded, rows)
+    known = _with_a_topic(before)
+    keys, where = _placements(before, embedded, known, rows)
     fits = where.fits
     assigned = _assigned(before, keys, rows[fits], where.nearest[fits], where.confidence[fits])
     left = rows[~fits]
@@ -171,7 +174,7 @@ def _change(
         by_distributions=False,
         by_embeddings=False,
     )
-    groups = _groups(embedded, left, parameters)
+    groups = _groups(embedded, left, known, parameters)
     new = _new_topics(database, before, record, embedded, groups, settings=settings)
     new = name(new, [[embedded.queries[row].text for row in group] for group in groups])
     placed = [
@@ -194,15 +197,20 @@ def _aside(before: TopicTree, family_of: NDArray[np.int32], pending: NDArray[np.
     return np.array([row for row in pending if family_of[row] not in restored | {NO_TEMPLATE}], dtype=np.intp)
 
 
-def _placements(
-    before: TopicTree, embedded: EmbeddedQueries, rows: NDArray[np.intp]
-) -> tuple[list[str], Placement]:
-    """Return the keys of the topics that have queries, and where queries would go among them."""
-    known = [
+def _with_a_topic(before: TopicTree) -> NDArray[np.intp]:
+    """Return the queries that are kept in a topic."""
+    rows = [
         row
         for row, (query, key) in enumerate(zip(before.query_ids, before.topic_of, strict=True))
         if key not in (OUTLIER, TEMPLATES_KEY) and query not in before.dropped
     ]
+    return np.array(rows, dtype=np.intp)
+
+
+def _placements(
+    before: TopicTree, embedded: EmbeddedQueries, known: NDArray[np.intp], rows: NDArray[np.intp]
+) -> tuple[list[str], Placement]:
+    """Return the keys of the topics that have queries, and where queries would go among them."""
     of_known = [before.topic_of[row] for row in known]
     keys = sorted(set(of_known))
     number = {key: place for place, key in enumerate(keys)}
@@ -227,16 +235,33 @@ def _assigned(
 
 
 def _groups(
-    embedded: EmbeddedQueries, rows: NDArray[np.intp], parameters: TopicParameters
+    embedded: EmbeddedQueries,
+    left: NDArray[np.intp],
+    known: NDArray[np.intp],
+    parameters: TopicParameters,
 ) -> list[NDArray[np.intp]]:
-    """Return the groups that queries form which fit no topic, the largest first; few form none."""
+    """Return the groups that queries form which fit no topic, the largest first; few form none.
+
+    They are clustered among those that have a topic: a single group is only seen as one beside others.
+    """
+    if len(left) < parameters.smallest_cluster:
+        return []
+    beside = known[np.linspace(0, len(known) - 1, min(len(known), _BESIDE)).astype(np.intp)]
+    rows = np.concatenate([left, beside])
     if len(rows) < max(min_texts(parameters), parameters.neighbours + 2):
         return []
     words = [embedded.words[row] for row in rows]
     found = find_topics(words, embedded.vectors[rows], parameters, any_script=True)
     if found is None:
         return []
-    return [rows[found.topic_of == group] for group in range(int(found.topic_of.max()) + 1)]
+    of_left, of_others = found.topic_of[: len(left)], found.topic_of[len(left) :]
+    groups = []
+    for group in range(int(found.topic_of.max()) + 1):
+        within = left[of_left == group]
+        is_new = len(within) > np.sum(of_others == group)
+        if is_new and len(within) >= parameters.smallest_cluster:
+            groups.append(within)
+    return sorted(groups, key=lambda group: (-len(group), int(group[0])))
 
 
 def _new_topics(

@@ -36,8 +36,6 @@ NEARLY_AS_COMMON = 0.6
 """Of the share of the first topic, from which a second one is named beside it."""
 _AS_COMMON = 0.8
 """The same where the second is of another category."""
-ENOUGH_ALONE = 0.3
-"""Share of the first topic from which no second one is named."""
 CLEAR_TOGETHER = 0.15
 """Share of two topics together from which they name a group that neither names alone."""
 CLEAR_CATEGORY = 0.3
@@ -226,7 +224,7 @@ class _About:
         topic, share = self.first
         alone = PlainName(topic.name, topic.category, topic.summary, share)
         partner, its_share = self._partner
-        if its_share and share < ENOUGH_ALONE:
+        if its_share:
             yield self._both(partner, its_share)
         yield alone
         for other, other_share in self.others:
