@@ -301,7 +301,7 @@ class FoundTopic:
 
     `key` is unique in the map, as “7” is, and “7.2” of a part of it; `parent` is the key of the topic it is
     a part of. `keywords` are those of class-based TF-IDF, most distinctive first. `named_by` is the LLM that
-    gave name and summary, empty where the name is made of keywords.
+    gave name and summary, empty where none did; `category_named_by` the same of the category's name.
     """
 
     key: str
@@ -311,6 +311,13 @@ class FoundTopic:
     keywords: tuple[str, ...] = ()
     parent: str | None = None
     named_by: str = ""
+    category_named_by: str = ""
+
+
+SET_ASIDE = "set aside"
+"""The step that puts prompts of data sets' templates aside; they are dropped until they are restored."""
+ADDED = "added"
+"""The step of queries that came after the topics were found: a change in the log says where they belong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -318,7 +325,8 @@ class TopicMapRecord:
     """The topics of a pool before curation.
 
     `topic_of` [Q] is the place in `topics` of each query's finest topic, −1 for outliers that are left;
-    `step_of` [Q] says which step of the clustering put it there, an index into `steps`. `xy` [Q, 2] places
+    `step_of` [Q] says which step of the clustering put it there, an index into `steps`, among which may be
+    `SET_ASIDE` and `ADDED`. `xy` [Q, 2] places
     the queries on a map. `pool_digest` tells the queries that were clustered from others, `digest` the result
     from others; `settings` is what it was made with, `quality` the figures that judge it, both JSON.
     """

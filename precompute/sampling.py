@@ -29,7 +29,7 @@ from precompute.load import check_slug
 from precompute.preferences import steps_table
 from precompute.safety import SafetyList
 from precompute.topics.encoders import embed_queries, make_encoder
-from precompute.topics.naming import distinct_name
+from precompute.topics.plain_names import distinct_name
 from precompute.topics.settings import EncoderSettings
 
 Place = tuple[str, str]

@@ -99,16 +99,35 @@ def put_topic_map(session: Session, pool: PoolRef, found: TopicMapRecord) -> Non
             digest=found.digest,
             settings=dict(found.settings),
             topics=[asdict(topic) for topic in found.topics],
-            quality={
-                "figures": dict(found.quality),
-                _POOL_DIGEST: found.pool_digest,
-                _STEPS: list(found.steps),
-            },
-            payload=pack({"topic_of": found.topic_of, "step_of": found.step_of, "xy": found.xy}),
+            quality=_quality(found),
+            payload=_payload(found),
             created_at=found.created_at or now(),
         )
     )
     session.flush()
+
+
+def extend_topic_map(session: Session, pool: PoolRef, found: TopicMapRecord) -> None:
+    """Store the topics of a pool with queries that were added to it; their curation stays."""
+    session.execute(
+        update(TopicMap)
+        .where(TopicMap.pool_id == pool.id)
+        .values(
+            digest=found.digest,
+            settings=dict(found.settings),
+            quality=_quality(found),
+            payload=_payload(found),
+        )
+    )
+    session.execute(update(QueryPool).where(QueryPool.id == pool.id).values(updated_at=now()))
+
+
+def _quality(found: TopicMapRecord) -> dict[str, Any]:
+    return {"figures": dict(found.quality), _POOL_DIGEST: found.pool_digest, _STEPS: list(found.steps)}
+
+
+def _payload(found: TopicMapRecord) -> bytes:
+    return pack({"topic_of": found.topic_of, "step_of": found.step_of, "xy": found.xy})
 
 
 def set_topics(session: Session, pool: PoolRef, digest: str, topics: Sequence[FoundTopic]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -70,6 +71,15 @@ class MoveToCategory:
 
 
 @dataclass(frozen=True, config=_STRICT)
+class RenameCategory:
+    """Gives a category another name, which no other category has."""
+
+    category: str
+    name: str
+    kind: Literal["rename-category"] = "rename-category"
+
+
+@dataclass(frozen=True, config=_STRICT)
 class MoveQueries:
     """Puts queries into another topic."""
 
@@ -114,7 +124,55 @@ class Import:
     kind: Literal["import"] = "import"
 
 
-Action = Rename | Merge | Split | MoveToCategory | MoveQueries | DropQueries | Restore | Import
+@dataclass(frozen=True, config=_STRICT)
+class Assigned:
+    """Queries that were added to a pool, the topic they are put into, and how sure that is.
+
+    Attributes:
+        confidence: Of each of the queries, from 0 to 1.
+    """
+
+    topic: str
+    queries: tuple[str, ...]
+    confidence: tuple[float, ...]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Grow:
+    """Puts queries that were added to a pool into topics, some of them new; the rest of the tree stays.
+
+    Attributes:
+        topics: The new ones.
+        assigned: To topics that were there before.
+        placed: To the new ones, or to those of prompts that are set aside.
+        dropped: Those of them that are left out.
+    """
+
+    topics: tuple[Topic, ...]
+    assigned: tuple[Assigned, ...]
+    placed: tuple[Placed, ...] = ()
+    dropped: tuple[str, ...] = ()
+    kind: Literal["grow"] = "grow"
+
+    @property
+    def places(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Keys of topics, old and new, and the queries that each gets."""
+        old = tuple((place.topic, place.queries) for place in self.assigned)
+        return (*old, *((place.topic, place.queries) for place in self.placed))
+
+
+Action = (
+    Rename
+    | Merge
+    | Split
+    | MoveToCategory
+    | RenameCategory
+    | MoveQueries
+    | DropQueries
+    | Restore
+    | Import
+    | Grow
+)
 
 _ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="kind")])
 
@@ -269,6 +327,43 @@ def _move_to_category(tree: TopicTree, action: MoveToCategory) -> TopicTree:
     )
 
 
+def _rename_category(tree: TopicTree, action: RenameCategory) -> TopicTree:
+    check_category(tree, action.category)
+    if action.name != action.category and action.name in tree.categories:
+        raise LeaderboardError(
+            f"There is a category {action.name!r} already: move the topics there to join the two."
+        )
+    return _with_topics(
+        tree,
+        [
+            replace(topic, category=action.name, category_named_by="")
+            if topic.category == action.category
+            else topic
+            for topic in tree.topics
+        ],
+    )
+
+
+def check_category(tree: TopicTree, name: str) -> None:
+    """Raise a LeaderboardError if no category has this name."""
+    if name not in tree.categories:
+        listed = ", ".join(map(repr, get_close_matches(name, tree.categories, n=3) or tree.categories))
+        raise LeaderboardError(f"There is no category {name!r}: there are {listed}.")
+
+
+def _grow(tree: TopicTree, action: Grow) -> TopicTree:
+    for topic in action.topics:
+        if topic.key in tree or topic.key == OUTLIER:
+            raise LeaderboardError(f"There is a topic {topic.key!r} already.")
+    grown = _with_topics(tree, [*tree.topics, *action.topics])
+    places = _places(action.places)
+    if places:
+        _check_queries(tree, tuple(places))
+    for key in places.values():
+        grown[key]  # an error if it is gone
+    return _with_dropped(_placed(grown, places), tree.dropped.union(action.dropped))
+
+
 def _move_queries(tree: TopicTree, action: MoveQueries) -> TopicTree:
     topic = tree[action.topic]
     _check_queries(tree, action.queries)
@@ -345,8 +440,10 @@ _APPLY: Mapping[type[Action], Callable[[TopicTree, Any], TopicTree]] = {
     Merge: _merge,
     Split: _split,
     MoveToCategory: _move_to_category,
+    RenameCategory: _rename_category,
     MoveQueries: _move_queries,
     DropQueries: _drop_queries,
     Restore: _restore,
     Import: _import,
+    Grow: _grow,
 }

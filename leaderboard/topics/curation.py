@@ -20,11 +20,13 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.topics.actions import (
     Action,
     DropQueries,
+    Grow,
     Import,
     Merge,
     MoveQueries,
     MoveToCategory,
     Rename,
+    RenameCategory,
     Restore,
     Split,
     action_from_json,
@@ -88,12 +90,18 @@ def in_words(before: TopicTree, action: Action) -> str:
             phrase = f"Split “{before.name_of(topic)}” into {names}"
         case MoveToCategory(topics, category):
             phrase = f"Moved {_names(before, topics)} to the category “{category}”"
+        case RenameCategory(category, new):
+            phrase = f"Renamed the category “{category}” to “{new}”"
         case MoveQueries(queries, topic):
             phrase = f"Moved {_count(queries)} to “{before.name_of(topic)}”"
         case DropQueries(queries):
             phrase = f"Dropped {_count(queries)}"
         case Restore(queries):
             phrase = f"Restored {_count(queries)}"
+        case Grow(new):
+            n_placed = sum(len(queries) for _, queries in action.places)
+            phrase = f"Placed {n_placed:,} added {'query' if n_placed == 1 else 'queries'}"
+            phrase += f", with {len(new):,} new topic{'s' if len(new) > 1 else ''}" if new else ""
         case Import(source):
             phrase = f"Import of {source}{_what_an_import_does(before, action)}"
     return phrase

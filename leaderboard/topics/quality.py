@@ -31,7 +31,7 @@ def figures(topics: CuratedTopics) -> tuple[Figure, ...]:
     sizes = [size for topic in tree.topics if (size := tree.own_size(topic.key))]
     return (
         Figure("Queries", f"{tree.n_kept:,}", _dropped(len(tree.dropped), topics.n_new)),
-        Figure("Topics", f"{len(tree.topics)}", f"in {n} {'category' if n == 1 else 'categories'}"),
+        Figure("Topics", f"{len(sizes)}", f"in {n} {'category' if n == 1 else 'categories'}"),
         Figure(
             "Queries a topic",
             f"{median(sizes):.0f}" if sizes else UNKNOWN,

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from db.source_records import FoundTopic, TopicMapRecord
+from db.source_records import SET_ASIDE, FoundTopic, TopicMapRecord
 from leaderboard.errors import LeaderboardError
 
 Topic = FoundTopic
@@ -42,7 +42,7 @@ class TopicTree:
 
     @classmethod
     def found(cls, record: TopicMapRecord, query_ids: Sequence[str]) -> TopicTree:
-        """Return the topics as they were found, before curation.
+        """Return the topics as they were found, before curation; what was set aside is dropped.
 
         Args:
             query_ids: Queries of the pool in position order. Those that were added after the topics were
@@ -50,7 +50,10 @@ class TopicTree:
         """
         keys = [topic.key for topic in record.topics]
         places = tuple(keys[place] if place >= 0 else OUTLIER for place in record.topic_of.tolist())
-        return cls(in_order(record.topics), tuple(query_ids[: len(places)]), places)
+        queries = tuple(query_ids[: len(places)])
+        steps = [record.steps[step] for step in record.step_of.tolist()]
+        aside = frozenset(query for query, step in zip(queries, steps, strict=True) if step == SET_ASIDE)
+        return cls(in_order(record.topics), queries, places, aside)
 
     def __getitem__(self, key: str) -> Topic:
         """The topic of a key; a LeaderboardError if no topic has it."""

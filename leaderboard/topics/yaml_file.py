@@ -163,8 +163,13 @@ def read_topics(content: bytes, file: str, tree: TopicTree, digest: str) -> Impo
 
 def _as_named(topic: Topic, known: Topic | None) -> Topic:
     """Return the topic of a file with what the file does not tell: who named it, where that is as it was."""
-    same = known is not None and (known.name, known.summary) == (topic.name, topic.summary)
-    return replace(topic, named_by=known.named_by) if same and known is not None else topic
+    if known is None:
+        return topic
+    if (known.name, known.summary) == (topic.name, topic.summary):
+        topic = replace(topic, named_by=known.named_by)
+    if known.category == topic.category:
+        topic = replace(topic, category_named_by=known.category_named_by)
+    return topic
 
 
 def _query(query: str, texts: Mapping[str, str] | None) -> str | dict[str, str]:

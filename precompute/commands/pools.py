@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
-from precompute.commands.options import Log, Title, open_database
+    with job_log(log), open_database() as database, stage_line() as on_progress:
+        summary = cluster_pool(
+            database, slug, settings, llms=llms, again=again, grow_only=grow, on_progress=on_progress
+        )
 from precompute.errors import PrecomputeError
 from precompute.pool import gather
 from precompute.progress import job_log, stage_line
@@ -68,12 +71,30 @@ def cluster(
     again: Annotated[
         bool, typer.Option(help="Replace topics that were curated, and forget the curation.")
     ] = False,
+    grow: Annotated[
+        bool,
+        typer.Option(
+            "--grow", help="Only place queries that were added, as is done where topics are curated."
+        ),
+    ] = False,
     log: Log = None,
 ) -> None:
-    """Find the topics of a pool of queries; may be interrupted and run again."""
+    """Find the topics of a pool of queries; may be interrupted and run again.
+
+    Curated topics stay when queries are added: these go to the topics they fit, or form new ones beside them.
+    """
+    if again and grow:
+        raise PrecomputeError("Give either --again, which replaces topics, or --grow, which keeps them.")
     settings = read_clustering_settings(config).with_options(seed, llm)
+<<<<<<< HEAD
     with job_log(log), open_database() as database, stage_line() as on_progress:
         summary = cluster_pool(database, slug, settings, llms=llms, again=again, on_progress=on_progress)
+=======
+    with open_database() as database, stage_line() as on_progress:
+        summary = cluster_pool(
+            database, slug, settings, llms=llms, again=again, grow_only=grow, on_progress=on_progress
+        )
+>>>>>>> topics
     for line in clustering_report(summary):
         typer.echo(line)
 

@@ -17,6 +17,7 @@ from leaderboard.topics.actions import (
     MoveQueries,
     MoveToCategory,
     Rename,
+    RenameCategory,
     Restore,
     apply,
 )
@@ -152,13 +153,23 @@ def undo(pool: Pool) -> None:
 @topics_app.command()
 def rename(
     pool: Pool,
-    key: Key,
     reason: Reason,
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="The new name.")] = None,
-    summary: Annotated[str | None, typer.Option(metavar="TEXT", help="The new summary.")] = None,
+    key: Annotated[
+        str | None, typer.Argument(metavar="KEY", help="A topic's key, as “show” lists it.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="The topic's new name.")] = None,
+    summary: Annotated[str | None, typer.Option(metavar="TEXT", help="Its new summary.")] = None,
+    category: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="OLD NEW", help="A category, and its new name.")
+    ] = None,
 ) -> None:
-    """Give a topic another name or summary."""
-    _edit(pool, Rename(key, name, summary), reason)
+    """Give a topic another name or summary (KEY --name …), or rename a category (--category OLD NEW)."""
+    if key is not None and category is None:
+        _edit(pool, Rename(key, name, summary), reason)
+    elif category is not None and key is None and name is None and summary is None:
+        _edit(pool, RenameCategory(*category), reason)
+    else:
+        raise LeaderboardError("Name either a topic with --name or --summary, or --category OLD NEW.")
 
 
 @topics_app.command()
@@ -261,7 +272,11 @@ def _family(tree: TopicTree, topic: Topic, indent: str) -> Iterator[str]:
 
 
 def _line(tree: TopicTree, topic: Topic) -> str:
-    return f"{topic.key:<6} {topic.name} ({tree.size(topic.key):,})"
+    size = tree.size(topic.key)
+    n_dropped = len(tree.queries_of(tree.family(topic.key), dropped=True)) - size
+    # Only where nothing else is left: else the numbers of dropped queries would be all over the list.
+    dropped = f", {n_dropped:,} dropped" if n_dropped and not size else ""
+    return f"{topic.key:<6} {topic.name} ({size:,}{dropped})"
 
 
 def _totals(topics: CuratedTopics) -> str:

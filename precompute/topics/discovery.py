@@ -14,18 +14,28 @@ from numpy.typing import NDArray
 
 from crm.data.topic_model import AssignmentStep, TopicParameters, find_topics, min_texts
 from db import Database
-from db.source_records import FoundTopic, PoolQueryRecord, TopicMapRecord
+from db.source_records import SET_ASIDE, FoundTopic, PoolQueryRecord, TopicMapRecord
 from precompute.embed import embed_texts
 from precompute.errors import PrecomputeError
 from precompute.topics.assignment import TopicAssigner, stored_reference
+from precompute.topics.catalogue import catalogue
 from precompute.topics.encoders import EmbeddedQueries, Vectors, embed_queries, make_encoder
-from precompute.topics.naming import group_keywords, keyword_name, most_distinctive
+from precompute.topics.naming import group_keywords
+from precompute.topics.plain_names import ListedQueries, plain_categories, plain_names
 from precompute.topics.quality import Stability, coherence, stability
-from precompute.topics.settings import CategorySettings, ClusteringSettings, EncoderSettings, PartSettings
+from precompute.topics.settings import (
+    CategorySettings,
+    ClusteringSettings,
+    EncoderSettings,
+    PartSettings,
+    TemplateSettings,
+)
+from precompute.topics.templates import NO_TEMPLATE, template_families
 
-_NAME_CANDIDATES = 30
-"""Keywords by c-TF-IDF among which the most telling ones make a name."""
-_STEP_NAMES = ("clustered", "c-tf-idf", "distributions", "embeddings", "outlier")
+_STEP_NAMES = ("clustered", "c-tf-idf", "distributions", "embeddings", "outlier", SET_ASIDE)
+TEMPLATES_KEY = "templates"
+"""Key of the topic under which prompts of data sets' templates are kept."""
+TEMPLATES_CATEGORY = "Set aside"
 
 OnStage = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and how much there is: 0 of 0 if that is unknown."""
@@ -39,6 +49,8 @@ def find_topic_map(
 ) -> TopicMapRecord:
     """Find the topics of embedded queries; its ``settings`` are left empty.
 
+    Prompts that follow templates are set aside before: they are under a topic of their own, and dropped.
+
     Args:
         database: with the categories, where they are DailyBench's.
 
@@ -46,33 +58,60 @@ def find_topic_map(
         PrecomputeError: no group of queries means alike; the categories are DailyBench's, which is not
             stored.
     """
-    parameters = replace(settings.topics.parameters(), keywords=_NAME_CANDIDATES)
+    family_of = set_aside([query.text for query in embedded.queries], settings.templates)
+    rows = np.flatnonzero(family_of == NO_TEMPLATE)
+    kept = EmbeddedQueries(tuple(embedded.queries[row] for row in rows), embedded.vectors[rows])
+    parameters = settings.topics.parameters(len(rows))
     on_progress("Finding topics", 0, 0)
     looking = partial(on_progress, "Looking into large topics")
     damp_frequent = settings.topics.damp_frequent
-    tree = find_tree(embedded, parameters, settings.parts, looking, damp_frequent=damp_frequent)
+    tree = find_tree(kept, parameters, settings.parts, looking, damp_frequent=damp_frequent)
     if tree is None:
         raise PrecomputeError(
-            f"No {settings.topics.smallest_cluster} queries mean so much alike that they form a topic: add "
+            f"No {parameters.smallest_cluster} queries mean so much alike that they form a topic: add "
             "queries, or set a smaller smallest_cluster in the table [topics]."
         )
     on_progress("Placing topics", 0, 0)
-    topics = _described_topics(database, embedded, tree, settings)
+    topics = _described_topics(database, kept, tree, settings)
     on_progress("Drawing the map", 0, 0)
     xy = map_positions(embedded.vectors, parameters)
     again = partial(on_progress, "Finding topics with other seeds")
-    stable = stability(embedded, parameters, tree.top_of, settings.quality.seeds, again)
+    stable = stability(kept, parameters, tree.top_of, settings.quality.seeds, again)
+    n_templates = int(family_of.max(initial=NO_TEMPLATE)) + 1
+    figures = _figures(tree, topics, kept.words, stable)
+    figures |= {
+        "n_queries": len(family_of),
+        "n_set_aside": len(family_of) - len(rows),
+        "n_templates": n_templates,
+    }
+    # Dropped queries have a topic, so that they have a place when they are restored.
+    topic_of = np.full(len(family_of), len(topics), dtype=np.int32)
+    step_of = np.full(len(family_of), _STEP_NAMES.index(SET_ASIDE), dtype=np.int8)
+    topic_of[rows], step_of[rows] = tree.node_of, tree.step_of
     return TopicMapRecord(
-        topics=topics,
+        topics=(*topics, templates_topic()) if n_templates else topics,
         steps=_STEP_NAMES,
-        topic_of=tree.node_of,
-        step_of=tree.step_of,
+        topic_of=topic_of,
+        step_of=step_of,
         xy=xy,
         pool_digest=pool_digest(embedded.queries),
-        digest=_digest(tree),
+        digest=_digest(tree.nodes, topic_of),
         settings={},
-        quality=_figures(tree, topics, embedded.words, stable),
+        quality=figures,
     )
+
+
+def set_aside(texts: Sequence[str], settings: TemplateSettings) -> NDArray[np.int32]:
+    """Return the template that each query follows ``[Q]``, −1 for none, or where none is set aside."""
+    if not settings.set_aside:
+        return np.full(len(texts), NO_TEMPLATE, dtype=np.int32)
+    return template_families(texts, settings.shared_words, settings.shared_by)
+
+
+def templates_topic() -> FoundTopic:
+    """Return the topic of prompts that are set aside."""
+    summary = "Prompts that data sets made from templates. They are left out until they are restored."
+    return FoundTopic(TEMPLATES_KEY, "Template prompts", TEMPLATES_CATEGORY, summary)
 
 
 def pool_digest(queries: Sequence[PoolQueryRecord]) -> str:
@@ -94,47 +133,33 @@ def _under(key: str, keys: Sequence[str], topic_of: NDArray[np.integer]) -> NDAr
 def _described_topics(
     database: Database, embedded: EmbeddedQueries, tree: Tree, settings: ClusteringSettings
 ) -> tuple[FoundTopic, ...]:
-    """Return the topics with categories, and names from keywords that differ within a category."""
+    """Return the topics with categories, and names that differ within the pool."""
     read = embed_queries(database, embedded.queries, make_encoder(EncoderSettings()))
+    listed = ListedQueries.of([query.text for query in read.queries], read.vectors, catalogue())
+    members = [tree.members(place) for place in range(len(tree.nodes))]
+    names = plain_names(listed, members)
     tops = [place for place, node in enumerate(tree.nodes) if node.parent is None]
-    if settings.categories.how == "dailybench":
-        categories = nearest_categories(database, read.vectors, tree.top_of)
-    else:
-        groups = grouped_topics(embedded.vectors, tree.top_of, settings.categories)
-        categories = _group_names(read, np.where(tree.top_of >= 0, groups[tree.top_of], -1))
-        categories = [categories[group] for group in groups.tolist()]
+    match settings.categories.how:
+        case "dailybench":
+            categories = nearest_categories(database, read.vectors, tree.top_of)
+        case "grouped":
+            groups = grouped_topics(embedded.vectors, tree.top_of, settings.categories)
+            group_of = np.where(tree.top_of >= 0, groups[tree.top_of], -1)
+            rows = [np.flatnonzero(group_of == group) for group in range(int(groups.max()) + 1)]
+            of_groups = plain_categories(listed, rows)
+            categories = [of_groups[group] for group in groups.tolist()]
+        case "list":
+            categories = [names[place].category for place in tops]
     category_of = {tree.nodes[place].key: category for place, category in zip(tops, categories, strict=True)}
-    listed = [node.keywords for node in tree.nodes]
-    ordered = _nearest_first(read, listed, [tree.members(place) for place in range(len(tree.nodes))])
-    topics: list[FoundTopic] = []
-    for node, words in zip(tree.nodes, ordered, strict=True):
-        category = category_of[node.key.split(".")[0]]
-        name = keyword_name(words, [topic.name for topic in topics if topic.category == category])
-        keywords = node.keywords[: settings.topics.keywords]
-        topics.append(replace(node, name=name, category=category, keywords=keywords))
-    return tuple(topics)
-
-
-def _group_names(read: EmbeddedQueries, group_of: NDArray[np.intp]) -> list[str]:
-    """Return names for groups of queries ``[Q]``, −1 for none, from distinctive words."""
-    keywords = group_keywords(read.words, group_of, _NAME_CANDIDATES, damp_frequent=True)
-    rows = [np.flatnonzero(group_of == group) for group in range(len(keywords))]
-    names: list[str] = []
-    for words in _nearest_first(read, keywords, rows):
-        names.append(keyword_name(words, names))
-    return names
-
-
-def _nearest_first(
-    read: EmbeddedQueries, words: Sequence[Sequence[str]], rows: Sequence[NDArray[np.intp]]
-) -> list[list[str]]:
-    """Return the words of each group of queries, those first that are nearest to what its queries mean."""
-    distinct = sorted({word for listed in words for word in listed})
-    vectors = dict(zip(distinct, embed_texts(distinct), strict=True))
-    return [
-        most_distinctive(listed, vectors, read.vectors[group].mean(axis=0))
-        for listed, group in zip(words, rows, strict=True)
-    ]
+    return tuple(
+        replace(
+            node,
+            name=name.name,
+            category=category_of[node.key.split(".")[0]],
+            summary=name.summary,
+        )
+        for node, name in zip(tree.nodes, names, strict=True)
+    )
 
 
 def _figures(
@@ -145,7 +170,6 @@ def _figures(
     counts = np.bincount(tree.step_of, minlength=len(_STEP_NAMES))
     n_queries = len(tree.step_of)
     figures: dict[str, Any] = {
-        "n_queries": n_queries,
         "n_topics": len(tops),
         "n_parts": len(tree.nodes) - len(tops),
         "outlier_share_clustered": 1 - float(counts[AssignmentStep.CLUSTERED]) / n_queries,
@@ -162,9 +186,9 @@ def _figures(
     return figures
 
 
-def _digest(tree: Tree) -> str:
-    nodes = json.dumps([(node.key, node.parent, node.keywords) for node in tree.nodes])
-    return hashlib.sha256(nodes.encode() + tree.node_of.astype("<i4").tobytes()).hexdigest()
+def _digest(nodes: Sequence[FoundTopic], topic_of: NDArray[np.int32]) -> str:
+    written = json.dumps([(node.key, node.parent, node.keywords) for node in nodes])
+    return hashlib.sha256(written.encode() + topic_of.astype("<i4").tobytes()).hexdigest()
 
 
 _MIN_PARTS = 2

@@ -1,13 +1,12 @@
-"""Names of topics: by an LLM, or from the keywords that tell them apart."""
+"""Names of topics and categories by an LLM, and the keywords that tell topics apart."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +19,12 @@ from crm.llm.structured import UnusableReplyError, parse_json
 from db.serialization import storable_text
 from db.source_records import FoundTopic
 from precompute.topics.encoders import Vectors
+from precompute.topics.plain_names import distinct_name
 from precompute.topics.settings import NameSettings
 
-_PROMPT = Path(__file__).parent / "prompts" / "topic.txt"
-_WORDS_IN_NAME = 3
-_SAME_STEM = 5
-"""Words that begin with the same letters, as “compute” and “computation” do, say one thing."""
-_ENDING = re.compile("(ie|y|e)?s?$")
+_PROMPTS = Path(__file__).parent / "prompts"
+NO_NAME = "The LLM answered no JSON object with a short 'name' and a 'summary'."
+NO_CATEGORY_NAME = "The LLM answered no JSON object with a short 'name'."
 _ATTEMPTS = 3
 _MAX_NAME_LENGTH = 60
 _MAX_SUMMARY_LENGTH = 400
@@ -44,51 +42,19 @@ class _NameReply(BaseModel):
     summary: _Text = Field(min_length=2, max_length=_MAX_SUMMARY_LENGTH)
 
 
+class _CategoryReply(BaseModel):
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+
+    name: _Text = Field(min_length=2, max_length=_MAX_NAME_LENGTH, pattern=r"^[^\n\r\t]+$")
+
+
 @dataclass(frozen=True, slots=True)
 class NamingSummary:
-    """How many topics an LLM named now, and why the others keep their keywords, by key."""
+    """How many topics bear an LLM's name, and why others keep theirs: topics by key, categories by name."""
 
     named: int
     failed: Mapping[str, str]
-
-
-def keyword_name(keywords: Sequence[str], taken: Collection[str] = ()) -> str:
-    """Return a name of the most telling keywords, another one than those taken."""
-    chosen: list[str] = []
-    for word in keywords:
-        if all(_stem(word) != _stem(other) for other in chosen):
-            chosen.append(word)
-    for length in range(min(_WORDS_IN_NAME, len(chosen)), len(chosen) + 1):
-        name = ", ".join(chosen[:length]).capitalize()
-        if name and name not in taken:
-            return name
-    return distinct_name(", ".join(chosen[:_WORDS_IN_NAME]).capitalize() or "Topic", taken)
-
-
-def _stem(word: str) -> str:
-    """Return what a word has in common with its plural, and with longer words of its family."""
-    return _ENDING.sub("", word)[:_SAME_STEM]
-
-
-def distinct_name(name: str, taken: Collection[str]) -> str:
-    """Return the name, with a number if it is taken."""
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name} ({number})" in taken:
-        number += 1
-    return f"{name} ({number})"
-
-
-def most_distinctive(words: Sequence[str], word_vectors: Mapping[str, Vectors], middle: Vectors) -> list[str]:
-    """Return words by how near they are to what a topic's queries mean, as KeyBERT ranks them.
-
-    Args:
-        words: Of the topic.
-        word_vectors: Unit-length embeddings ``[d]`` by word.
-        middle: Mean embedding of the topic's queries ``[d]``, by the same encoder.
-    """
-    return sorted(words, key=lambda word: -float(word_vectors[word] @ middle))
+    failed_categories: Mapping[str, str] = field(default_factory=dict)
 
 
 def representative(embeddings: Vectors, members: NDArray[np.intp], count: int) -> list[int]:
@@ -124,18 +90,25 @@ def name_topics(
     named = {topic.key: topic for topic in topics}
     failed: dict[str, str] = {}
 
+    def keep(topic: FoundTopic) -> None:
+        named[topic.key] = topic
+        store(topic)
+
     def take(outcome: Outcome) -> None:
         key = outcome.prompt.external_id
-        answer = _answer(outcome)
+        answer = _answer(outcome, _NameReply, NO_NAME)
         if isinstance(answer, str):
             failed[key] = answer
             return
         failed.pop(key, None)
         topic = waiting.pop(key)
-        siblings = {other.name for other in named.values() if other.category == topic.category}
-        name = distinct_name(answer.name, siblings - {topic.name})
-        named[key] = replace(topic, name=name, summary=answer.summary, named_by=settings.llm or "")
-        store(named[key])
+        others = [other for other in named.values() if other.key != key]
+        name = distinct_name(answer.name, {other.name for other in others if other.named_by})
+        for other in others:
+            # A name that no LLM gave gives way to one.
+            if other.name.casefold() == name.casefold():
+                keep(replace(other, name=distinct_name(other.name, {each.name for each in named.values()})))
+        keep(replace(topic, name=name, summary=answer.summary, named_by=settings.llm or ""))
 
     for _ in range(_ATTEMPTS):
         if not waiting:
@@ -148,21 +121,85 @@ def name_topics(
     return NamingSummary(sum(topic.named_by == settings.llm for topic in named.values()), failed)
 
 
+def name_categories(
+    topics: Sequence[FoundTopic],
+    sizes: Mapping[str, int],
+    settings: NameSettings,
+    provider: ChatModel,
+    store: Callable[[Sequence[FoundTopic]], None],
+) -> dict[str, str]:
+    """Ask an LLM for a name of each category that it has not named; return why others keep theirs, by name.
+
+    Args:
+        sizes: Queries of each topic by key.
+        store: Given the topics of a category as soon as it has its name.
+
+    Raises as `name_topics`.
+    """
+    assert settings.llm is not None
+    listed: dict[str, list[FoundTopic]] = {}
+    for topic in topics:
+        listed.setdefault(topic.category, []).append(topic)
+    waiting = {
+        category: members
+        for category, members in listed.items()
+        if any(topic.category_named_by != settings.llm for topic in members)
+    }
+    given = listed.keys() - waiting.keys()
+    failed: dict[str, str] = {}
+
+    def take(outcome: Outcome) -> None:
+        category = outcome.prompt.external_id
+        answer = _answer(outcome, _CategoryReply, NO_CATEGORY_NAME)
+        if isinstance(answer, str):
+            failed[category] = answer
+            return
+        failed.pop(category, None)
+        members = waiting.pop(category)
+        name = distinct_name(answer.name, {*given, *waiting})
+        given.add(name)
+        store([replace(topic, category=name, category_named_by=settings.llm or "") for topic in members])
+
+    for _ in range(_ATTEMPTS):
+        if not waiting:
+            break
+        prompts = [
+            Prompt(category, _category_question(members, sizes, given))
+            for category, members in waiting.items()
+        ]
+        asyncio.run(provider.ask(prompts, take))
+    return failed
+
+
+def _category_question(
+    topics: Sequence[FoundTopic], sizes: Mapping[str, int], others: Collection[str]
+) -> str:
+    shown = [
+        (topic.name, sizes[topic.key], topic.summary)
+        for topic in sorted(topics, key=lambda topic: -sizes[topic.key])
+        if topic.parent is None
+    ]
+    return read_prompt(_PROMPTS / "category.txt").render(topics=shown, others=sorted(others))
+
+
 def _question(
     topic: FoundTopic, others: Collection[FoundTopic], queries: Sequence[str], settings: NameSettings
 ) -> str:
     shown = [_cut(query, settings.characters) for query in queries]
     names = sorted(other.name for other in others if other.named_by)
-    return read_prompt(_PROMPT).render(keywords=topic.keywords, queries=shown, others=names)
+    return read_prompt(_PROMPTS / "topic.txt").render(keywords=topic.keywords, queries=shown, others=names)
 
 
-def _answer(outcome: Outcome) -> _NameReply | str:
+_Reply = TypeVar("_Reply", bound=BaseModel)
+
+
+def _answer(outcome: Outcome, kind: type[_Reply], otherwise: str) -> _Reply | str:
     if not isinstance(outcome.result, LLMReply):
         return outcome.result.message
     try:
-        return parse_json(outcome.result.text or "", _NameReply, str, half_characters=True)
+        return parse_json(outcome.result.text or "", kind, str, half_characters=True)
     except UnusableReplyError:
-        return "The LLM answered no JSON object with a short 'name' and a 'summary'."
+        return otherwise
 
 
 def _cut(text: str, length: int) -> str:

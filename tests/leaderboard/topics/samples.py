@@ -11,12 +11,16 @@ from db.serialization import text_sha256
 from db.source_records import TopicMapRecord
 from leaderboard.topics.actions import (
     Action,
+    Assigned,
     DropQueries,
+    Grow,
     Merge,
     MoveQueries,
     MoveToCategory,
     Part,
+    Placed,
     Rename,
+    RenameCategory,
     Restore,
     Split,
 )
@@ -68,11 +72,20 @@ def actions(tree: TopicTree) -> st.SearchStrategy[Action]:
         st.builds(Rename, keys, st.none() | names, st.none() | names),
         st.builds(Merge, some_keys, keys),
         st.builds(MoveToCategory, some_keys, st.sampled_from(["A", "B", "new"])),
+        st.builds(RenameCategory, st.sampled_from(["A", "B", "C"]), st.sampled_from(["A", "B", "new"])),
         st.builds(MoveQueries, queries, keys),
+        st.builds(grown, queries, keys, names),
         st.builds(DropQueries, queries),
         st.builds(Restore, queries),
         st.builds(split_in_two, st.just(tree), keys, names),
     )
+
+
+def grown(queries: tuple[str, ...], key: str, name: str) -> Grow:
+    """Puts the first query into a topic, and the others into a new one."""
+    new = Topic("77", f"new {name}".strip(), "new")
+    placed = (Placed(new.key, queries[1:]),) if queries[1:] else ()
+    return Grow((new,), (Assigned(key, queries[:1], (0.75,)),), placed)
 
 
 def split_in_two(tree: TopicTree, key: str, name: str) -> Split:

@@ -1,6 +1,7 @@
 """What each change does to a tree, what is impossible, and laws that hold for all of them."""
 
 import json
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -11,7 +12,9 @@ from db.source_records import CurationRecord
 from leaderboard.errors import LeaderboardError
 from leaderboard.topics.actions import (
     Action,
+    Assigned,
     DropQueries,
+    Grow,
     Import,
     Merge,
     MoveQueries,
@@ -19,6 +22,7 @@ from leaderboard.topics.actions import (
     Part,
     Placed,
     Rename,
+    RenameCategory,
     Restore,
     Split,
     action_from_json,
@@ -41,6 +45,53 @@ def test_a_topic_is_renamed() -> None:
         ("soup", "hot"),
     )
     assert placed(tree) == placed(TREE)
+
+
+def test_a_category_is_renamed_with_all_its_topics() -> None:
+    tree = apply(TREE, RenameCategory("Food", "Eating"))
+    assert tree.categories == ("Eating", "Work")
+    assert {topic.key for topic in tree.topics if topic.category == "Eating"} == {"0", "0.1", "0.2", "1"}
+    assert placed(tree) == placed(TREE)
+    assert apply(tree, RenameCategory("Eating", "Food")) == TREE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("Fod", "Eating", "There is no category 'Fod': there are 'Food'."),
+        ("Food", "Work", "There is a category 'Work' already: move the topics there"),
+        ("Food", "Food", "This would change nothing."),
+        ("Food", "", "The name of a category must not be blank."),
+        ("Food", " Eating", "one line without white space around"),
+        ("Food", "E" * 81, "has 81 characters"),
+    ],
+)
+def test_a_category_that_cannot_be_renamed_is_one_sentence(old: str, new: str, said: str) -> None:
+    with pytest.raises(LeaderboardError, match=re.escape(said)):
+        apply(TREE, RenameCategory(old, new))
+
+
+def test_added_queries_are_placed_in_old_and_new_topics() -> None:
+    pets = Topic("11", "Pets", "Home")
+    grown = Grow((pets,), (Assigned("1", ("h",), (0.8,)),), (Placed("11", ("a",)),), ("a",))
+    tree = apply(TREE, grown)
+    assert (tree.place_of("h"), tree.place_of("a")) == ("1", "11")
+    assert tree.dropped == {"g", "a"}
+    assert [topic for topic in tree.topics if topic.key != "11"] == list(TREE.topics)
+
+
+@pytest.mark.parametrize(
+    ("grown", "said"),
+    [
+        (Grow((Topic("1", "Pets", "Home"),), ()), "There is a topic '1' already"),
+        (Grow((), (Assigned("99", ("h",), (0.8,)),)), "There is no topic '99'"),
+        (Grow((), (Assigned("1", ("z",), (0.8,)),)), "There is no query 'z'"),
+        (Grow((), (Assigned("1", ("h",), (0.8,)),), (Placed("0", ("h",)),)), "'h' is named twice"),
+    ],
+)
+def test_growth_that_cannot_be_is_one_sentence(grown: Grow, said: str) -> None:
+    with pytest.raises(LeaderboardError, match=re.escape(said)):
+        apply(TREE, grown)
 
 
 def test_merged_topics_give_their_queries_and_those_of_their_parts_to_another() -> None:
@@ -237,19 +288,27 @@ def test_a_stored_change_that_cannot_be_read_says_so(written: dict[str, object])
 
 
 def touched(tree: TopicTree, action: Action) -> set[str]:
-    """Topics and queries that a change reads or writes, with a topic all that belongs to it."""
+    """Topics, queries and categories that a change reads or writes, with a topic all that belongs to it."""
     keys: list[str] = []
     queries: tuple[str, ...] = ()
+    categories: set[str] = set()
     match action:
         case Rename(topic) | Split(topic):
             keys = [topic]
         case Merge(topics, into):
             keys = [*topics, into]
-        case MoveToCategory(topics):
-            keys = list(topics)
+        case MoveToCategory(topics, category):
+            keys, categories = list(topics), {f"category {category}"}
+        case RenameCategory(category, name):
+            keys = [topic.key for topic in tree.topics if topic.category in (category, name)]
+            categories = {f"category {category}", f"category {name}"}
+        case Grow(topics):
+            keys = [key for key, _ in action.places]
+            queries = tuple(query for _, placed in action.places for query in placed)
+            categories = {topic.key for topic in topics} | {f"category {topic.category}" for topic in topics}
         case MoveQueries(queries, topic):
             keys = [topic, *(tree.place_of(query) for query in queries)]
         case DropQueries(queries) | Restore(queries):
             pass
     family = {each for key in keys if key in tree for each in tree.family(key)}
-    return {*family, *queries, *tree.queries_of(family, dropped=True)}
+    return {*family, *queries, *categories, *tree.queries_of(family, dropped=True)}

@@ -4,14 +4,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from db import Database
 from db.errors import NotFoundError
 from db.repositories import pools
+from db.source_records import ADDED, SET_ASIDE
 from leaderboard.errors import LeaderboardError
-from leaderboard.topics.actions import Action, DropQueries, Merge, MoveQueries, Rename
+from leaderboard.topics.actions import Action, DropQueries, Merge, MoveQueries, Rename, Restore
 from leaderboard.topics.curation import Curation, in_words
+from leaderboard.topics.tree import OUTLIER
 from tests.db.conftest import database, postgres, postgres_template, sqlite_template
 from tests.leaderboard.topics.samples import FOUND, POOL, TEXTS, ids, store
 
@@ -233,3 +236,45 @@ def test_a_pool_is_deleted_with_all_that_was_done_to_it(curation: Curation) -> N
     curation.delete(POOL)
 
     assert curation.pools() == []
+
+
+def test_what_the_clustering_set_aside_is_dropped_until_it_is_restored(database: Database) -> None:
+    store(database)
+    with database.session() as session:
+        pool = pools.find_pool(session, POOL)
+        found = pools.get_topic_map(session, pool)
+        steps = np.array([1, 1, *[0] * (len(ids()) - 2)], np.int8)
+        pools.extend_topic_map(session, pool, replace(found, steps=("clustered", SET_ASIDE), step_of=steps))
+    curation = Curation(database)
+    assert curation.read(POOL).tree.dropped == set(ids()[:2])
+    curation.edit(POOL, Restore((ids()[0],)), "no template")
+    assert curation.read(POOL).tree.dropped == {ids()[1]}
+    curation.undo(POOL)
+    assert curation.read(POOL).tree.dropped == set(ids()[:2])
+
+
+def test_an_extended_map_keeps_its_curation(database: Database) -> None:
+    store(database)
+    curation = Curation(database)
+    curation.edit(POOL, Rename("0", "Broth"), "ours")
+    with database.session() as session:
+        pool = pools.find_pool(session, POOL)
+        pools.add_to_pool(session, pool, [("Is broth a soup?", "late")])
+        found = pools.get_topic_map(session, pool)
+        pools.extend_topic_map(
+            session,
+            pool,
+            replace(
+                found,
+                digest="e" * 64,
+                steps=("clustered", ADDED),
+                topic_of=np.append(found.topic_of, np.int32(-1)),
+                step_of=np.append(found.step_of, np.int8(1)),
+                xy=np.concatenate([found.xy, found.xy[:1]]),
+            ),
+        )
+    topics = curation.read(POOL)
+    assert topics.tree["0"].name == "Broth"
+    assert topics.tree.topic_of[-1] == OUTLIER
+    assert topics.n_new == 0
+    assert [edit.reason for edit in topics.history] == ["ours"]

@@ -54,11 +54,17 @@ def test_a_topic_is_shown_with_its_queries(topics: Topics) -> None:
     assert f"  {ids()[8]}  dropped  {TEXTS[8]}\n" in every
 
 
+def test_a_topic_of_which_all_is_dropped_says_so(topics: Topics) -> None:
+    topics("drop", POOL, "10", "--reason", "not ours")
+    assert "  10     Mail (0, 2 dropped)\n" in topics("show", POOL)[1]
+
+
 def test_every_change_is_made_and_logged(topics: Topics, database: Database) -> None:
     changes = (
         (("rename", POOL, "0", "--name", "Broth"), "Renamed “Soup” to “Broth”"),
         (("split", POOL, "0", "--parts", 2), "Split “Broth” into “"),
         (("merge", POOL, "1", "0.1", "0.2"), "Merged “"),
+        (("rename", POOL, "--category", "Work", "Office"), "Renamed the category “Work” to “Office”"),
         (("move", POOL, "10", "--category", "Letters"), "Moved “Mail” to the category “Letters”"),
         (("move", POOL, "--query", ids()[9], "--to", "10"), "Moved 1 query to “Mail”"),
         (("drop", POOL, "10", "--query", ids()[0]), "Dropped 4 queries"),
@@ -69,12 +75,12 @@ def test_every_change_is_made_and_logged(topics: Topics, database: Database) -> 
         assert (code, err) == (0, "")
         assert out.startswith(f"daily: {said}")
     _, log, _ = topics("log", POOL)
-    assert [line.rsplit(": ", 1)[1] for line in log.splitlines()] == [f"reason {n}" for n in range(7)]
+    assert [line.rsplit(": ", 1)[1] for line in log.splitlines()] == [f"reason {n}" for n in range(8)]
     tree = Curation(database).read(POOL).tree
     assert (tree.size("1"), tree.size("10"), tree.dropped) == (6, 3, {ids()[0]})
 
     assert topics("undo", POOL) == (0, "daily: undone: Restored 3 queries.\n", "")
-    assert "reason 6 (undone 2" in topics("log", POOL)[1]
+    assert "reason 7 (undone 2" in topics("log", POOL)[1]
     assert len(Curation(database).read(POOL).tree.dropped) == 4
 
 
@@ -105,6 +111,10 @@ def test_a_file_is_exported_reviewed_and_imported(topics: Topics, tmp_path: Path
         (("rename", POOL, "0", "--name", "Bread", "--reason", "x"), "already has a topic 'Bread'"),
         (("rename", POOL, "0", "--name", "x", "--reason", " "), "Say why"),
         (("rename", POOL, "0", "--name", "x"), "Missing option '--reason'"),
+        (("rename", POOL, "--reason", "x"), "Name either a topic with --name or --summary, or --category"),
+        (("rename", POOL, "0", "--category", "Food", "Eat", "--reason", "x"), "Name either a topic with"),
+        (("rename", POOL, "--category", "Foo", "Eat", "--reason", "x"), "There is no category 'Foo'"),
+        (("rename", POOL, "--category", "Food", "Work", "--reason", "x"), "category 'Work' already"),
         (("move", POOL, "0", "--reason", "x"), "Name either topics and --category, or --query and --to."),
         (("drop", POOL, "--reason", "x"), "Name the queries."),
         (("restore", POOL, "0", "--reason", "x"), "None of these queries is dropped."),

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from precompute.topics.encoders import distinct_words
-from precompute.topics.naming import (
-    distinct_name,
-    group_keywords,
-    keyword_name,
-    most_distinctive,
-    representative,
-)
+from precompute.topics.naming import group_keywords, representative
 from tests.crm.backends.scripted_server import Answer
 from tests.precompute.collect.samples import completion
 from tests.precompute.topics import samples
@@ -18,38 +12,8 @@ from tests.precompute.topics.conftest import Lab
 
 SECRET = "sk-this-is-very-secret-0815"
 NAMES = {subject.title() for subject in samples.SUBJECTS}
+WRONG_CATEGORY = "The LLM answered no JSON object with a short 'name'."
 WRONG_ANSWER = "The LLM answered no JSON object with a short 'name' and a 'summary'."
-
-
-@pytest.mark.parametrize(
-    ("keywords", "taken", "name"),
-    [
-        (("movies", "films", "genre", "actor"), (), "Movies, films, genre"),
-        (("movie", "movies", "film"), (), "Movie, film"),
-        (("story", "stories", "code", "codes", "plot"), (), "Story, code, plot"),
-        (("computation", "compute", "sum"), (), "Computation, sum"),
-        (("movies", "films", "genre", "actor"), ("Movies, films, genre",), "Movies, films, genre, actor"),
-        (("movies",), ("Movies",), "Movies (2)"),
-        ((), (), "Topic"),
-        ((), ("Topic", "Topic (2)"), "Topic (3)"),
-    ],
-)
-def test_keywords_make_a_name_that_is_not_taken(
-    keywords: tuple[str, ...], taken: tuple[str, ...], name: str
-) -> None:
-    assert keyword_name(keywords, taken) == name
-
-
-def test_a_taken_name_gets_the_next_free_number() -> None:
-    assert distinct_name("Music", ()) == "Music"
-    assert distinct_name("Music", ("Music", "Music (2)")) == "Music (3)"
-
-
-def test_the_words_nearest_to_what_is_meant_tell_most() -> None:
-    vectors = {"far": np.array([0.0, 1.0]), "near": np.array([1.0, 0.0]), "half": np.array([0.7, 0.7])}
-    as_floats = {word: vector.astype(np.float32) for word, vector in vectors.items()}
-    found = most_distinctive(["far", "near", "half"], as_floats, np.array([1, 0], dtype=np.float32))
-    assert found == ["near", "half", "far"]
 
 
 def test_representative_queries_are_those_nearest_the_middle() -> None:
@@ -75,6 +39,11 @@ def test_an_llm_names_topics_from_their_queries(lab: Lab) -> None:
     assert prompt.count("--- Query") == 12
     assert "Words that are typical of this group: " in prompt
 
+    categories = [body["messages"][-1]["content"] for body in lab.server.asked[samples.CHAT]]
+    assert sum("under one heading" in prompt for prompt in categories) == len(
+        {topic.category for topic in found.topics}
+    )
+    assert {topic.category_named_by for topic in found.topics} == {"writer"}
     before = len(lab.server.asked[samples.CHAT])
     assert lab.run("cluster", samples.SLUG, "--config", lab.settings(), "--llm", "writer")[0] == 0
     assert len(lab.server.asked[samples.CHAT]) == before
@@ -121,13 +90,15 @@ def test_nonsense_is_asked_again_and_then_told(lab: Lab) -> None:
     assert "note:" not in out
     assert all(topic.named_by == "writer" for topic in lab.found().topics)
     n_topics = len(lab.found().topics)
-    assert len(lab.server.asked[samples.CHAT]) == len(nonsense) + n_topics
+    n_categories = len({topic.category for topic in lab.found().topics})
+    assert len(lab.server.asked[samples.CHAT]) == len(nonsense) + n_topics + n_categories
 
     lab.server.on(samples.CHAT, Answer(completion("No.")))
     lab.llms("other")
     code, out, _ = lab.run("cluster", samples.SLUG, "--config", lab.settings(), "--llm", "other")
     assert code == 0
-    assert out.count(f"keeps its keywords for a name: {WRONG_ANSWER}") == n_topics
+    assert out.count(f"keeps its name: {WRONG_ANSWER}") == n_topics
+    assert out.count(f"keeps its name: {WRONG_CATEGORY}") == n_categories
     assert all(topic.named_by == "writer" for topic in lab.found().topics)
 
 
@@ -149,7 +120,8 @@ def test_a_run_that_is_resumed_asks_only_for_what_is_missing(
     lab.server.asked.clear()
     code, out, err = lab.run(*command)
     assert (code, err) == (0, "")
-    assert len(lab.server.asked[samples.CHAT]) == len(lab.found().topics) - 2
+    n_categories = len({topic.category for topic in lab.found().topics})
+    assert len(lab.server.asked[samples.CHAT]) == len(lab.found().topics) - 2 + n_categories
     assert not lab.server.asked[samples.EMBEDDINGS]
     assert all(topic.named_by == "writer" for topic in lab.found().topics)
 

@@ -26,8 +26,15 @@ def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
         "leaf",
         5,
     )
-    assert changed.topics.parameters().smallest_cluster == 30
+    assert changed.topics.parameters(10_000).smallest_cluster == 30
     assert changed.parts == ClusteringSettings().parts
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "smallest"), [(10, 5), (522, 5), (1_200, 8), (2_428, 12), (10_000, 25), (100_000, 79)]
+)
+def test_topics_are_the_larger_the_larger_the_pool(n_queries: int, smallest: int) -> None:
+    assert ClusteringSettings().topics.parameters(n_queries).smallest_cluster == smallest
 
 
 def test_the_example_shows_every_key_with_its_default() -> None:
@@ -46,7 +53,10 @@ def test_the_example_shows_every_key_with_its_default() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[topic]\n", "clustering.toml, table 'topic': there is no such table: choose from encoder, topics,"),
+        (
+            "[topic]\n",
+            "clustering.toml, table 'topic': there is no such table: choose from encoder, templates,",
+        ),
         ("[topics]\nsmallest = 3\n", "'smallest' is unknown: choose from neighbours, dimensions"),
         ("[topics]\nsmallest_cluster = 1\n", "'smallest_cluster' should be greater than or equal to 2"),
         ('[topics]\nsmallest_cluster = "20"\n', "'smallest_cluster' should be a valid integer"),
