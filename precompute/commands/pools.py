@@ -5,10 +5,7 @@ from typing import Annotated
 
 import typer
 
-    with job_log(log), open_database() as database, stage_line() as on_progress:
-        summary = cluster_pool(
-            database, slug, settings, llms=llms, again=again, grow_only=grow, on_progress=on_progress
-        )
+from precompute.commands.options import Log, Title, open_database
 from precompute.errors import PrecomputeError
 from precompute.pool import gather
 from precompute.progress import job_log, stage_line
@@ -86,15 +83,10 @@ def cluster(
     if again and grow:
         raise PrecomputeError("Give either --again, which replaces topics, or --grow, which keeps them.")
     settings = read_clustering_settings(config).with_options(seed, llm)
-<<<<<<< HEAD
     with job_log(log), open_database() as database, stage_line() as on_progress:
-        summary = cluster_pool(database, slug, settings, llms=llms, again=again, on_progress=on_progress)
-=======
-    with open_database() as database, stage_line() as on_progress:
         summary = cluster_pool(
             database, slug, settings, llms=llms, again=again, grow_only=grow, on_progress=on_progress
         )
->>>>>>> topics
     for line in clustering_report(summary):
         typer.echo(line)
 
