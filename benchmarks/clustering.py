@@ -86,6 +86,7 @@ def report(timed: dict[str, float], found: TopicMapRecord, again: TopicMapRecord
     rows += [
         ("All", duration(sum(timed.values()))),
         ("Queries", f"{figures['n_queries']:,}"),
+        ("Prompts of templates, set aside", f"{figures['n_set_aside']:,}"),
         ("Topics", f"{figures['n_topics']}"),
         ("Parts of topics", f"{figures['n_parts']}"),
         ("Outliers after clustering", f"{figures['outlier_share_clustered']:.1%}"),
@@ -111,8 +112,8 @@ _TREE_HEAD = """\
 # Topics of everyday queries
 
 {n_queries:,} queries of AlpacaEval, FLASK and Arena-Hard v2, clustered with the default settings (MiniLM,
-names from keywords): categories, topics, and parts of large topics, each with its number of queries and
-further keywords. Written by `python -m benchmarks.clustering`.
+names from the list of topics): categories, topics, and parts of large topics, each with its number of queries
+and what its name stands for. Written by `python -m benchmarks.clustering`.
 """
 
 

@@ -165,7 +165,7 @@ def _change(
     rows = np.setdiff1d(pending, aside)
     known = _with_a_topic(before)
     keys, where = _placements(before, embedded, known, rows)
-    fits = where.fits
+    fits = where.confidence >= settings.growth.fits
     assigned = _assigned(before, keys, rows[fits], where.nearest[fits], where.confidence[fits])
     left = rows[~fits]
     # What was never in a topic is as many queries as there are in all, for how large a topic should be.

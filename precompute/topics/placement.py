@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from precompute.topics.encoders import Vectors
 
-FITS = 0.5
-"""Confidence from which a query is put into the nearest topic."""
 _ON_SOMETHING_NEW = 0.5
 """New queries on something new that are reckoned with, for each that is on a topic that is there."""
 _NEIGHBOURS = 5
@@ -36,11 +34,6 @@ class Placement:
 
     nearest: NDArray[np.intp]
     confidence: NDArray[np.float64]
-
-    @property
-    def fits(self) -> NDArray[np.bool_]:
-        """Whether each query belongs to its nearest topic rather than to none."""
-        return self.confidence >= FITS
 
 
 def place(known: Vectors, topic_of: NDArray[np.intp], new: Vectors) -> Placement:

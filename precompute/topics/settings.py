@@ -131,7 +131,7 @@ class TopicSettings(Settings):
         """Return how many queries a topic has at least in a pool of so many: a quarter of their square root.
 
         DailyBench's 522 queries, 1,200 and 2,428 of the public prompts agree best with what people sorted
-        them into at 5 to 6, 8, and 12 to 15 (`benchmarks.topic_names`).
+        them into at 5 to 6, 8, and 12 to 15 (docs/topics.md).
         """
         if self.smallest_cluster is not None:
             return self.smallest_cluster
@@ -153,6 +153,16 @@ class PartSettings(Settings):
 
     above: Annotated[int, Field(ge=0)] = 100
     levels: Annotated[int, Field(ge=0, le=5)] = 1
+
+
+class GrowthSettings(Settings):
+    """Table ``[growth]``: what is done with queries that are added to curated topics.
+
+    Attributes:
+        fits: Confidence from which a query is put into the nearest topic; 0 puts every query into one.
+    """
+
+    fits: Share = 0.5
 
 
 class CategorySettings(Settings):
@@ -204,6 +214,7 @@ class ClusteringSettings(Settings):
     categories: CategorySettings = CategorySettings()
     names: NameSettings = NameSettings()
     quality: QualitySettings = QualitySettings()
+    growth: GrowthSettings = GrowthSettings()
 
     def with_options(self, seed: int | None, llm: str | None) -> ClusteringSettings:
         """Return the same with another seed and another LLM that names topics, where they are given."""

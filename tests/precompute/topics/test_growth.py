@@ -119,6 +119,18 @@ def test_what_found_no_topic_is_tried_again_when_more_comes(lab: Lab, command: t
     assert tree.n_outliers < 2 + len(TAX[2:])
 
 
+def test_every_query_goes_to_a_topic_where_no_confidence_is_asked_for(
+    lab: Lab, command: tuple[object, ...]
+) -> None:
+    add(lab.database, TAX)
+    encoder = {**ENDPOINT, "url": f"{lab.server.url}/v1"}
+    lab.settings(encoder=encoder, growth={"fits": 0})
+    before = curated(lab).tree.topics
+    assert lab.run(*command)[0] == 0
+    assert curated(lab).tree.topics == before
+    assert curated(lab).tree.n_outliers == 0
+
+
 def test_topics_that_nobody_curated_grow_where_that_is_asked_for(lab: Lab) -> None:
     found = ("cluster", samples.SLUG, "--config", lab.settings())
     assert lab.run(*found)[0] == 0

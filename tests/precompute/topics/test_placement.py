@@ -28,7 +28,7 @@ def test_queries_go_to_the_topic_they_fit_and_others_to_none(
     alike, strange = around(axes[3], 10, 90), around(axes[12], 10, 91)
     found = place(*pool, np.concatenate([alike, strange]))
     assert found.nearest[:10].tolist() == [3] * 10
-    assert found.fits.tolist() == [True] * 10 + [False] * 10
+    assert (found.confidence >= 0.5).tolist() == [True] * 10 + [False] * 10
     assert ((found.confidence >= 0) & (found.confidence <= 1)).all()
     assert found.confidence[:10].min() > found.confidence[10:].max()
 
@@ -56,7 +56,7 @@ def test_one_topic_or_nothing_new_is_no_reason_for_confidence(
 ) -> None:
     known, topic_of = pool
     alone = place(known[:SIZE], topic_of[:SIZE], known[:3])
-    assert not alone.fits.any()
+    assert alone.confidence.tolist() == [0, 0, 0]
     assert len(place(known, topic_of, known[:0]).nearest) == 0
 
 
@@ -67,4 +67,4 @@ def test_a_topic_of_a_single_query_does_not_vouch_for_itself(
     with_one = np.concatenate([known, around(np.eye(DIMENSIONS)[12], 1, 3)])
     found = place(with_one, np.append(topic_of, N_TOPICS), known[:5])
     assert found.nearest.tolist() == [0] * 5
-    assert found.fits.all()
+    assert (found.confidence >= 0.5).all()
