@@ -101,7 +101,11 @@ def plain_names(
     used = {name.casefold() for name in taken}
     chosen: dict[int, PlainName] = {}
     first = _first_texts(queries, groups)
-    for group in sorted(range(len(groups)), key=lambda place: (-candidates[place][0].fit, first[place])):
+    order = sorted(
+        range(len(groups)),
+        key=lambda place: (-round(candidates[place][0].fit, 6), -len(groups[place]), first[place]),
+    )
+    for group in order:
         free = (name for name in candidates[group] if name.name.casefold() not in used)
         name = next(free, None) or replace(
             candidates[group][0], name=distinct_name(candidates[group][0].name, used)

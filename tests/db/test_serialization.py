@@ -1,6 +1,8 @@
 """Storable texts and packed arrays."""
 
+import ast
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -30,7 +32,9 @@ def test_the_hash_of_a_text_is_that_of_its_stored_form(text):
     storable_text(text).encode()
 
 
-DTYPES = st.sampled_from([np.float32, np.float64, np.float16, np.int64, np.uint8, np.bool_]).map(np.dtype)
+DTYPES = st.sampled_from(
+    ["f2", "f4", "f8", ">f4", "i8", "u1", "?", "c8", "U5", "S3", "M8[s]", "M8[25ms]", "m8[D]"]
+).map(np.dtype)
 ARRAYS = st.dictionaries(
     st.from_regex(r"[a-z]{1,8}", fullmatch=True).filter(lambda name: name != "file"),
     hnp.arrays(DTYPES, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)),
@@ -54,6 +58,21 @@ def test_unpack_returns_what_was_packed(arrays):
 @given(ARRAYS)
 def test_equal_arrays_give_equal_bytes_whatever_their_order(arrays):
     assert pack(dict(reversed(arrays.items()))) == pack(arrays)
+
+
+@given(ARRAYS)
+def test_arrays_in_column_order_come_back(arrays):
+    turned = {name: np.asarray(array, order="F") for name, array in arrays.items()}
+    assert_same(unpack(pack(turned)), arrays)
+
+
+def test_several_threads_unpack_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # CPython 3.11's ast.literal_eval, which numpy.load calls, fails now and then in threads (gh-106905).
+    monkeypatch.setattr(ast, "literal_eval", None)
+    expected = [{"phi": np.full((place, 3), place, np.float32)} for place in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        for actual, arrays in zip(pool.map(unpack, map(pack, expected)), expected, strict=True):
+            assert_same(actual, arrays)
 
 
 @given(st.data())

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from db.repositories.benchmarks import find_benchmark, get_benchmark
+from db.records import SampleRecord
+from db.repositories.benchmarks import find_benchmark, freeze, get_benchmark
 from db.repositories.collections import collection_of
 from precompute import __main__ as command_line
 from tests.crm.backends.scripted_server import Answer
@@ -171,3 +172,14 @@ def test_a_log_has_the_beginning_what_failed_and_the_end(lab: Lab, tmp_path: Pat
     assert any(line.startswith("ended: ") for line in lines) or "done" in lines
     assert lines[-1] == "done"
     assert "cannot be written" in lab.run("--log", tmp_path / "nowhere" / "job.log")[2]
+
+
+def test_the_llm_that_a_sample_was_drawn_for_becomes_the_baseline_with_its_first_answer(bare: Lab) -> None:
+    samples.store(bare.database, 2, baseline=False)
+    with bare.database.session() as session:
+        sample = SampleRecord("mine", 1, "d" * 64, {"baseline": "beta"}, ())
+        freeze(session, find_benchmark(session, "mine"), sample)
+    bare.behave()
+    bare.llms("alpha", "beta")
+    assert "is the baseline now" not in bare.run("--llm", "alpha")[1]
+    assert "note: beta is the baseline now, as there was none.\n" in bare.run("--llm", "beta")[1]
