@@ -9,7 +9,7 @@
 - `scoring_jobs`: slow judges at work; `live_ranking`: what there is of their leaderboards so far
 - `statistics`: win rates, intervals and rankings as pure functions on arrays
 - `answer`: a ranking as an answer in a few sentences: who, why, how reliable, what would change it
-- `three_answers`: one question with answers that show the difference
+- `three_answers`: one question with answers that show the difference; `live_answers`: one of the person's own
 - `robustness`: what is significant in a view's ranking, and what its top depends on
 - `listed`: the LLMs of a ranking that pass a view's filters; `offers`: what they cost for what they are worth
 - `compare`: several views side by side; `alignment`: how well each LLM meets each criterion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan
 
 from markupsafe import Markup
 
@@ -74,7 +75,9 @@ def amount_in_words(amount: AmountInAnswer) -> str:
 
 
 def verdict_in_words(answer: ShownAnswer, best: str, whom: str) -> str:
-    """Return how well an answer suits a person beside the best one's, with the reasons."""
+    """Return how well an answer suits a person beside the best one's, with the reasons; empty if unknown."""
+    if isnan(answer.prob):
+        return ""
     because = f": {', '.join(answer.reasons)}" if answer.reasons else ""
     if answer.role is Role.BEST:
         how = "better than both others" if answer.prob > 1 / 2 else "no better than the others here"

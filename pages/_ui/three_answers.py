@@ -10,6 +10,7 @@ from leaderboard.render.three_answers import Whose, marked_in_words, three_answe
 from leaderboard.result import Leaderboard
 from leaderboard.three_answers import ThreeLLMs, find_three, show_trio
 from pages._ui.listing import known_llms, list_or_all
+from pages._ui.live_answers import offer_live_answers
 from pages._ui.session import errors_shown, plain, service
 
 _FOUND, _PLACE = "three_answers", "three_answers_place"
@@ -69,6 +70,7 @@ def _show(leaderboard: Leaderboard, three: ThreeLLMs) -> None:
     row.caption(
         f"{place + 1} of {len(three.trios):,}, the clearest first. {marked_in_words(question)}".strip()
     )
+    offer_live_answers(leaderboard, list_or_all(leaderboard, known_llms()).leaderboard.llms)
 
 
 def _next() -> None:

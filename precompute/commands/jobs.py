@@ -10,12 +10,13 @@ from crm.criteria import POPULAR, CriteriaSet, criteria_list
 from crm.embedded.representation import NAME, representation
 from crm.llm.settings import llms_file, read_llms
 from db.repositories.benchmarks import list_benchmarks
+from leaderboard.llm_facts.configured import with_prices
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.scoring_jobs.progress import judging_line
 from precompute.bundles import save_bundle
 from precompute.collect import collect_responses
 from precompute.collect.collection import baseline_warning, estimate_collection, summary_table
-from precompute.collect.costs import estimates_table, with_prices
+from precompute.collect.costs import estimates_table
 from precompute.collect.stats import asking_line, check_complete, failures_in_words
 from precompute.commands.options import (
     ActorGPUs,

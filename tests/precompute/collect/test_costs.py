@@ -7,7 +7,7 @@ import pytest
 
 from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings
 from leaderboard.llm_facts.catalogue import Catalogue, Fact, LLMFacts, Price
-from precompute.collect.costs import has_price, with_prices
+from leaderboard.llm_facts.configured import has_price, with_prices
 from tests.crm.backends.scripted_server import Answer
 from tests.precompute.collect import samples
 from tests.precompute.collect.conftest import Lab
