@@ -227,6 +227,9 @@ class Amounts:
 class CountsAmounts(Protocol):
     """A judge that counts what some criteria ask for, in numbers that a person can check."""
 
+    def units(self, criteria: CriteriaSet) -> tuple[str, ...]:
+        """Return the units of what the criteria surely ask to be counted, as ``amounts`` orders them."""
+
     def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
         """Return what the criteria surely ask to be counted, weightiest first, each property once.
 

@@ -14,16 +14,25 @@ from math import ceil
 
 from crm import registry
 from crm.criteria import CriteriaSet
+from crm.embedded.counts import Countable
+from crm.embedded.evidence import counted_in
 from crm.errors import ConfigError, CRMError
 from crm.llm.chat_model import ReplyStatus
 from crm.llm.endpoint import InteractiveLLM
 from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings, llms_file, read_llms
-from crm.protocol import Pair, Question
+from crm.protocol import CountsAmounts, Pair, Question
 from leaderboard.errors import LeaderboardError
 from leaderboard.llm_facts.configured import has_price, with_prices
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.result import Leaderboard
-from leaderboard.three_answers import Role, ShownAnswer, ShownQuestion, ThreeLLMs
+from leaderboard.three_answers import (
+    MOST_AMOUNTS,
+    AmountInAnswer,
+    Role,
+    ShownAnswer,
+    ShownQuestion,
+    ThreeLLMs,
+)
 
 VARIABLE = "USL_LIVE_QUESTIONS"
 """Environment variable with the number of questions that a person may ask in one visit."""
@@ -128,7 +137,7 @@ class LiveAnswers:
 
 
 def ask(panel: Panel, question: str, criteria: CriteriaSet, crm: str) -> LiveAnswers:
-    """Ask all LLMs of the panel at once, and have the judge compare their answers.
+    """Ask all LLMs of the panel at once, and have the judge compare their answers with the best LLM's.
 
     Raises:
         LeaderboardError: The question is blank or too long, or nobody answered.
@@ -153,13 +162,20 @@ def ask(panel: Panel, question: str, criteria: CriteriaSet, crm: str) -> LiveAns
     problems = {name: problem for name, (_, problem) in replies.items() if problem}
     if not texts:
         raise LeaderboardError(f"Nobody answered. {' '.join(problems.values())}")
+    unknown = dict.fromkeys(texts, float("nan"))
     try:
-        probs = _compared(question, texts, criteria, crm)
+        probs = _compared(question, texts, criteria, crm) if panel.three.best in texts else unknown
     except CRMError as error:
-        probs = dict.fromkeys(texts, float("nan"))
+        probs = unknown
         problems[""] = f"The judge could not compare the answers. {error}"
+    counted = _counted(criteria, crm)
     answers = tuple(
-        ShownAnswer(panel.roles[name], name, text, (), probs[name], ()) for name, text in texts.items()
+        ShownAnswer(
+            *(panel.roles[name], name, text),
+            tuple(AmountInAnswer(each, each.count(text)) for each in counted),
+            *(probs[name], ()),
+        )
+        for name, text in texts.items()
     )
     return LiveAnswers(ShownQuestion(question, question, answers), problems)
 
@@ -176,6 +192,12 @@ def _reply(llm: ConfiguredLLM, question: str) -> tuple[str | None, str]:
         refused = reply.status is ReplyStatus.REFUSED
         return None, f"{llm.name} {'refuses to answer this' if refused else 'gave an empty answer'}."
     return reply.text, ""
+
+
+def _counted(criteria: CriteriaSet, crm: str) -> list[Countable]:
+    judge = registry.get_crm(crm)
+    units = judge.units(criteria) if isinstance(judge, CountsAmounts) else ()
+    return [found for unit in units[:MOST_AMOUNTS] if (found := counted_in(unit)) is not None]
 
 
 def _compared(question: str, texts: Mapping[str, str], criteria: CriteriaSet, crm: str) -> dict[str, float]:

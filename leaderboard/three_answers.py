@@ -29,7 +29,8 @@ from leaderboard.statistics.duels import Margins
 from leaderboard.statistics.win_rate import Mask
 from leaderboard.view import View
 
-_MOST_AMOUNTS = 3
+MOST_AMOUNTS = 3
+"""That are named of one answer."""
 _MOST_REASONS = 2
 _THREE = 3
 
@@ -239,7 +240,7 @@ def amounts_in(scored: Scored, llm: str, query: int) -> tuple[AmountInAnswer, ..
         return ()
     row = request.benchmark.respondents.index(llm)
     found = []
-    for amounts in request.crm.amounts(request.criteria, request.benchmark)[:_MOST_AMOUNTS]:
+    for amounts in request.crm.amounts(request.criteria, request.benchmark)[:MOST_AMOUNTS]:
         counted, amount = counted_in(amounts.unit), float(amounts.amount[row, query])
         if counted is not None and not np.isnan(amount):
             found.append(AmountInAnswer(counted, amount))

@@ -272,7 +272,7 @@ class EmbeddedCRM:
 
     def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
         """Return what the criteria surely ask to be counted, weightiest first, each property once."""
-        counted = self._concepts.counted(criteria) if criteria and self._concepts is not None else {}
+        counted = self._counted(criteria)
         if not counted:
             return ()
         columns = list(counted)
@@ -282,8 +282,14 @@ class EmbeddedCRM:
             np.float32(np.nan),
             np.moveaxis(stored["counts"][..., columns], -1, 0).astype(np.float32),
         )
-        units = [countables()[column].unit_of_mean for column in columns]
-        return tuple(map(Amounts, units, amounts, counted.values()))
+        return tuple(map(Amounts, self.units(criteria), amounts, counted.values()))
+
+    def units(self, criteria: CriteriaSet) -> tuple[str, ...]:
+        """Return the units of what ``amounts`` counts, in its order."""
+        return tuple(countables()[column].unit_of_mean for column in self._counted(criteria))
+
+    def _counted(self, criteria: CriteriaSet) -> dict[int, int]:
+        return self._concepts.counted(criteria) if criteria and self._concepts is not None else {}
 
     def win_rate_error(self, criteria: CriteriaSet) -> float:
         """Return the standard deviation, in log-odds, by which win rates miss those of a careful reader."""

@@ -46,7 +46,7 @@ def three_answers_html(question: ShownQuestion, three: ThreeLLMs, whose: Whose) 
                 "title": whose.titles[answer.llm],
                 "first": answer.role is Role.BEST,
                 "counts": [amount_in_words(amount) for amount in answer.amounts],
-                "why": verdict_in_words(answer, best, whose.whom),
+                "why": verdict_in_words(answer, best, whose.whom, len(question.answers) - 1),
                 "text": None if answer.text is None else _laid_out(answer),
                 "long": answer.text is not None and _is_long(answer.text),
             }
@@ -74,13 +74,14 @@ def amount_in_words(amount: AmountInAnswer) -> str:
     return f"{written} {counted.unit_of(value)}"
 
 
-def verdict_in_words(answer: ShownAnswer, best: str, whom: str) -> str:
+def verdict_in_words(answer: ShownAnswer, best: str, whom: str, n_others: int) -> str:
     """Return how well an answer suits a person beside the best one's, with the reasons; empty if unknown."""
     if isnan(answer.prob):
         return ""
     because = f": {', '.join(answer.reasons)}" if answer.reasons else ""
     if answer.role is Role.BEST:
-        how = "better than both others" if answer.prob > 1 / 2 else "no better than the others here"
+        others, rest = ("both others", "others") if n_others > 1 else ("the other", "other")
+        how = f"better than {others}" if answer.prob > 1 / 2 else f"no better than the {rest} here"
     else:
         less = next((words for most, words in _HOW_MUCH if answer.prob <= most), "")
         how = f"{less} than {best}’s answer" if less else f"as well as {best}’s answer or better"

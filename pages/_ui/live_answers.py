@@ -9,7 +9,8 @@ import streamlit as st
 from crm.errors import CRMError
 from leaderboard.errors import LeaderboardError
 from leaderboard.live_answers import MOST_CHARACTERS, LiveAnswers, Panel, ask, panel_of, questions_allowed
-from leaderboard.render.three_answers import Whose, three_answers_html
+from leaderboard.render.responses import query_html
+from leaderboard.render.three_answers import Whose, marked_in_words, three_answers_html
 from leaderboard.result import Leaderboard
 from leaderboard.sentences import listed as in_words
 from pages._ui.session import plain
@@ -28,7 +29,7 @@ def offer_live_answers(leaderboard: Leaderboard, listed: Sequence[str]) -> None:
         st.caption(plain(str(error)))
         return
     titles = [leaderboard.titles[name] for name in panel.roles]
-    st.markdown(plain(f"**Ask them yourself:** {in_words(titles)} answer your own question."))
+    st.markdown(f"**Ask them yourself:** {plain(in_words(titles))} answer your own question.")
     question = st.text_area(
         "Your question",
         key="live_question",
@@ -82,9 +83,11 @@ def _draw(leaderboard: Leaderboard, panel: Panel, found: LiveAnswers | str) -> N
     if isinstance(found, str):
         st.error(plain(found))
         return
-    st.caption(plain(found.shown.title))
+    st.html(query_html(found.shown.title))
     st.html(
         three_answers_html(found.shown, panel.three, Whose(leaderboard.titles, bool(leaderboard.criteria)))
     )
+    if marked := marked_in_words(found.shown):
+        st.caption(plain(marked))
     for problem in found.problems.values():
         st.warning(plain(problem))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,26 @@ def test_answers_are_compared_by_the_criteria(server: ScriptedServer, board: Lea
     assert {body["messages"][-1]["content"] for body in server.asked[CHAT]} == {"How do I boil an egg?"}
     assert {body["max_tokens"] for body in server.asked[CHAT]} == {1024}
     assert not found.problems
+
+
+def test_what_the_criteria_count_is_counted_in_the_answers(
+    server: ScriptedServer, board: Leaderboard
+) -> None:
+    emojis = CriteriaSet.of(["Uses emojis"])
+    server.on(CHAT, by_model({"brevia": says("Boil 🥚🍳."), "lumen": says("Boil."), "scholia": says(LONG)}))
+    found = ask(panel(board), "How?", emojis, "embedded")
+    assert [
+        [(item.counted.name, item.amount) for item in answer.amounts] for answer in found.shown.answers
+    ] == [[("emojis", 2.0)], [("emojis", 0.0)], [("emojis", 0.0)]]
+
+
+def test_without_the_best_llms_answer_nothing_is_compared_with_it(
+    server: ScriptedServer, board: Leaderboard
+) -> None:
+    server.on(CHAT, by_model({"brevia": Answer({}, 500), "lumen": says("Boil it."), "scholia": says(LONG)}))
+    found = ask(panel(board), "How?", CONCISE, "embedded")
+    assert [answer.llm for answer in found.shown.answers] == ["lumen", "scholia"]
+    assert all(isnan(answer.prob) for answer in found.shown.answers)
 
 
 def test_who_fails_is_named_and_the_others_are_shown(server: ScriptedServer, board: Leaderboard) -> None:

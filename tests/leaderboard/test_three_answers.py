@@ -173,4 +173,11 @@ def test_amounts_are_written_for_one_answer(name: str, amount: float, written: s
 def test_a_verdict_is_said_in_words(role: Role, prob: float, written: str) -> None:
     answer = ShownAnswer(role, "x", None, (), prob, ("warmer wording",))
 
-    assert verdict_in_words(answer, "X", "you") == written
+    assert verdict_in_words(answer, "X", "you", 2) == written
+
+
+def test_beside_one_other_answer_there_are_not_both_others() -> None:
+    better, worse = (ShownAnswer(Role.BEST, "x", None, (), prob, ()) for prob in (0.9, 0.4))
+
+    assert verdict_in_words(better, "X", "you", 1) == "Suits you better than the other."
+    assert verdict_in_words(worse, "X", "you", 1) == "Suits you no better than the other here."

@@ -38,11 +38,12 @@ def test_a_question_is_answered_and_counted(app: AppTest, server: ScriptedServer
     open_block(app, benchmark="dailybench", criterion="Concise and direct")
     assert "costs nothing. 2 of 2 questions left" in captions(app)
     assert not server.asked[CHAT]
+    assert "**Ask them yourself:** brevia" in "\n".join(item.value for item in app.markdown)
     app.text_area(key="live_question").set_value("How do I boil an egg?").run()
     app.button(key="live_ask").click().run()
     answered = bodies(app)[-1]
     assert "<em>it</em>" in answered
-    assert "Suits you better than both others" in answered
+    assert "Suits you better than the other" in answered
     assert "1 of 2 questions left" in captions(app)
 
     app.button(key="live_ask").click().run()
