@@ -224,11 +224,16 @@ class Amounts:
 
 
 @runtime_checkable
-class CountsAmounts(Protocol):
-    """A judge that counts what some criteria ask for, in numbers that a person can check."""
+class NamesUnits(Protocol):
+    """A judge that says what it would count before it has texts."""
 
     def units(self, criteria: CriteriaSet) -> tuple[str, ...]:
-        """Return the units of what the criteria surely ask to be counted, as ``amounts`` orders them."""
+        """Return the units of what the criteria surely ask to be counted, weightiest first, each once."""
+
+
+@runtime_checkable
+class CountsAmounts(Protocol):
+    """A judge that counts what some criteria ask for, in numbers that a person can check."""
 
     def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
         """Return what the criteria surely ask to be counted, weightiest first, each property once.

@@ -20,7 +20,7 @@ from crm.errors import ConfigError, CRMError
 from crm.llm.chat_model import ReplyStatus
 from crm.llm.endpoint import InteractiveLLM
 from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings, llms_file, read_llms
-from crm.protocol import CountsAmounts, Pair, Question
+from crm.protocol import NamesUnits, Pair, Question
 from leaderboard.errors import LeaderboardError
 from leaderboard.llm_facts.configured import has_price, with_prices
 from leaderboard.llm_facts.files import known_catalogue
@@ -196,7 +196,7 @@ def _reply(llm: ConfiguredLLM, question: str) -> tuple[str | None, str]:
 
 def _counted(criteria: CriteriaSet, crm: str) -> list[Countable]:
     judge = registry.get_crm(crm)
-    units = judge.units(criteria) if isinstance(judge, CountsAmounts) else ()
+    units = judge.units(criteria) if isinstance(judge, NamesUnits) else ()
     return [found for unit in units[:MOST_AMOUNTS] if (found := counted_in(unit)) is not None]
 
 
