@@ -3,9 +3,9 @@
 from pathlib import Path
 
 BUNDLED = Path(__file__).resolve().parent.parent / "bundled" / "crm"
-REPRESENTATION_FILE = BUNDLED / "minilm-style-4.npz"
+REPRESENTATION_FILE = BUNDLED / "minilm-style-5.npz"
 """Where a newly fitted representation goes."""
-EMBEDDED_FILE = BUNDLED / "embedded-4.npz"
+EMBEDDED_FILE = BUNDLED / "embedded-5.npz"
 """Where newly trained weights go."""
 CONCEPTS_FILE = BUNDLED / "concepts-1.npz"
 """Where a newly fitted classifier of concepts goes."""

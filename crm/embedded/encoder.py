@@ -172,8 +172,7 @@ class SentenceEncoder:
         import torch  # noqa: PLC0415
 
         ids, mask = _padded(windows)
-        autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=_computes_bfloat16())
-        with self._lock, torch.inference_mode(), autocast:
+        with self._lock, torch.inference_mode(), in_bfloat16_where_quick():
             states = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
         weights = mask.unsqueeze(-1)
         return [(states[layer].float() * weights).sum(dim=1).numpy() for layer in (STATE_LAYER, -1)]
@@ -204,11 +203,13 @@ def _padded(windows: list[list[int]]) -> tuple[Any, Any]:
     return ids, mask
 
 
-def _computes_bfloat16() -> bool:
+def in_bfloat16_where_quick() -> Any:
+    """Return a context in which PyTorch multiplies in bfloat16, if the processor has instructions for it."""
     import torch  # noqa: PLC0415
 
     capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+    quick = bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=quick)
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -298,9 +299,8 @@ class AttentiveEncoder(SentenceEncoder):
         import torch  # noqa: PLC0415
 
         ids, mask = _padded(windows)
-        autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=_computes_bfloat16())
         with self._lock, torch.inference_mode():
-            with autocast:
+            with in_bfloat16_where_quick():
                 states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
             pooled: Rows = pooled_states(states.float(), mask, torch.from_numpy(self._queries)).numpy()
         return pooled

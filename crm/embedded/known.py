@@ -44,6 +44,11 @@ class KnownConcepts:
         directions: Floats = styles + (1.0 - reading.certainty)[:, None] * unread
         return directions
 
+    def unread(self, texts: Sequence[str]) -> Floats:
+        """How much of each of N criteria no concept says, from 0 to 1 ``[N]``."""
+        unread: Floats = 1.0 - self.classifier.read(texts).certainty
+        return unread
+
     def certainty(self, texts: Sequence[str]) -> Floats:
         """How sure it is that concepts which can be judged say what each of N criteria means ``[N]``."""
         reading = self.classifier.read(texts)

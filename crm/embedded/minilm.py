@@ -75,7 +75,7 @@ class MiniLM:
             attended[start:stop] = _attend(*(each[start:stop] for each in (asked, offered, value)))
         attended = self._linear(f"{name}attention.output.dense", attended)
         attended = self._normalised(f"{name}attention.output.LayerNorm", inputs + attended)
-        inner = _gelu(self._linear(f"{name}intermediate.dense", attended))
+        inner = gelu(self._linear(f"{name}intermediate.dense", attended))
         outputs = self._linear(f"{name}output.dense", inner)
         return self._normalised(f"{name}output.LayerNorm", attended + outputs)
 
@@ -102,7 +102,8 @@ def _attend(asked: Rows, offered: Rows, value: Rows) -> Rows:
     return taken
 
 
-def _gelu(inputs: Rows) -> Rows:
+def gelu(inputs: Rows) -> Rows:
+    """Return the Gaussian error linear unit (Hendrycks & Gimpel 2016) of every number."""
     gained: Rows = inputs * (_HALF + _HALF * erf(inputs * _ROOT_HALF))
     return gained
 

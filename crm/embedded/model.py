@@ -4,10 +4,11 @@ The log-odds that response A is preferred under criterion c are ``z = d(c)ᵀ (�
 swapping A and B flips the sign, so position cannot matter. What c asks for is read first
 (``crm.embedded.concepts``): what can be counted enters ``n`` as it was counted; a style that is known by name
 gives ``d`` the direction that all wordings of that style share; and as far as c is neither, ``d`` is
-``u(c)ᵀ V`` with a small network ``u`` on its sentence embedding. Several networks are trained from different
-seeds and averaged. For a whole benchmark the criteria fold into one direction in feature space and a few
-counts, and scoring is one matrix product. A guard, which no criterion can move, holds responses back that
-are written for the judge.
+``u(c)ᵀ V`` with a small network ``u`` on its sentence embedding, and ``n`` says how near the passages of a
+response come to it (``crm.embedded.passages``). Several networks are trained from different
+seeds and averaged. For a whole benchmark the criteria fold into one direction in feature space, a few
+counts and nearest passages, and scoring is a matrix product or two. A guard, which no criterion can move,
+holds responses back that are written for the judge.
 
 From contributions of features to words: “shorter by 96 words”, “7 numbered steps against none”.
 
@@ -25,13 +26,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
 
 from crm.criteria import CriteriaSet, Criterion
 from crm.embedded.counts import countables
 from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
+from crm.embedded.minilm import gelu
 from crm.embedded.reliability import GENERAL, WORDING, KindsOfReliability, kind_of
 from crm.embedded.representation import (
     MISSING,
@@ -70,12 +71,16 @@ _ALIKE = 0.04
 """Log-odds under which responses are alike in what is asked, and tie in a ranking."""
 _GAMING_MORE = "more like a text that is written to please a judge, or answers something else"
 _GAMING_LESS = "less like a text that is written to please a judge, or answers something else"
+_READ_WHOLE = 0.01
+"""Of a criterion of which less is left unread, no passage is looked for."""
 
 UNNAMED = (
     "content closer to this wish",
     "content further from this wish",
     "wording closer to this wish",
     "wording further from this wish",
+    "a passage that comes closer to this wish",
+    "no passage that comes as close to this wish",
 )
 """Reasons that say on which side something is without a name for what it is."""
 
@@ -108,7 +113,7 @@ class Member:
     def directions(self, embeddings: Floats) -> Floats:
         """Directions in feature space of K criteria, ``[K, 384]`` unit embeddings to ``[K, D]``."""
         scaled: Floats = embeddings * CRITERION_SCALE
-        hidden = _gelu(scaled @ self.hidden_weight + self.hidden_bias)
+        hidden = gelu(scaled @ self.hidden_weight + self.hidden_bias)
         combined = (hidden @ self.output_weight + self.output_bias) @ self.feature_weight
         directions = np.asarray(combined, dtype=np.float32)
         directions[:, :DIMENSIONS] += self.cosine * embeddings
@@ -130,13 +135,15 @@ class EmbeddedCRM:
         guard: Guard | None = None,
         validity: ValidityCheck | None = None,
         concepts: KnownConcepts | None = None,
+        passages: Floats | None = None,
         measured: KindsOfReliability | None = None,
     ) -> None:
         """Join trained members, the general-preference direction ``general`` ``[D]``, guard and validity.
 
         Networks favour a little what is generally preferred, whatever the criteria; ``counterweight``
         times the general direction is taken off every criterion's, so that both sides of a pair are
-        judged alike. Without ``concepts`` every criterion is left to the networks.
+        judged alike. Without ``concepts`` every criterion is left to the networks and to passages,
+        whose likenesses count by the weights ``passages`` ``[3]``.
         """
         self.name = name
         self.version = version
@@ -148,6 +155,7 @@ class EmbeddedCRM:
         self._features = features
         self._validity = validity
         self._concepts = concepts
+        self._passages = passages
         self._measured = measured
         self._directions = RowCache(_MAX_CACHED)
 
@@ -174,9 +182,12 @@ class EmbeddedCRM:
             together = self.direction(item.criteria) @ difference
             alone = np.empty(0, dtype=np.float32)
             if item.criteria:
-                counted = self._counted_each(item.criteria, encoded["counts"][pair])
-                alone = self._signed(item.criteria) @ difference + counted[0] - counted[1]
-                together += (counted[0] - counted[1]) @ _shares(item.criteria)
+                both = {name: encoded[name][pair] for name in ("counts", "passages")}
+                one, other = self._counted_each(item.criteria, both["counts"]) + self._found_each(
+                    item.criteria, both["passages"]
+                )
+                alone = self._signed(item.criteria) @ difference + one - other
+                together += (one - other) @ _shares(item.criteria)
             prob, prob_each = (probabilities(margin + ahead) for margin in (together, alone))
             verdicts.append(Verdict(float(prob), tuple(map(float, prob_each))))
         return verdicts
@@ -196,6 +207,7 @@ class EmbeddedCRM:
         listed = CriteriaSet(tuple(criteria))
         directions = self._signed(listed) * self._features.step
         margins = project(stored["features"], directions.T) + self._counted_each(listed, stored["counts"])
+        margins += self._found_each(listed, stored["passages"])
         return ResponseMargins(margins, self._penalties(stored), stored["digest"] != MISSING)
 
     def margins(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> JointMargins:
@@ -204,6 +216,8 @@ class EmbeddedCRM:
         margins = project(stored["features"], self.direction(criteria) * self._features.step)
         if criteria and self._concepts is not None:
             self._concepts.add_margins(criteria, _shares(criteria), stored["counts"], margins)
+        if self._unread(criteria).any():
+            margins += self._found_each(criteria, stored["passages"]) @ _shares(criteria)
         present = stored["digest"] != MISSING
         return JointMargins(margins, self._penalties(stored), present, _ALIKE, _SURELY)
 
@@ -235,6 +249,8 @@ class EmbeddedCRM:
             counted = self._concepts.reasons(
                 criteria, _shares(criteria), response_a["counts"], response_b["counts"]
             )
+        by_passages = [self._passages_reason(criteria, response_a["passages"], response_b["passages"])]
+        counted += [reason for reason in by_passages if reason is not None]
         found = sorted([*counted, *found], key=lambda reason: -abs(reason.contribution))[:_MOST_REASONS]
         penalty_a, penalty_b = self._penalty(np.stack([response_a["features"], response_b["features"]]))
         asked = difference @ direction + np.float32(sum(reason.contribution for reason in counted))
@@ -320,6 +336,34 @@ class EmbeddedCRM:
             return np.zeros((*counts.shape[:-1], len(criteria)), dtype=np.float32)
         return self._concepts.margins_each(criteria, counts)
 
+    def _unread(self, criteria: CriteriaSet) -> Floats:
+        """How much of each criterion passages are to be looked for, negative for those to avoid ``[K]``."""
+        if self._passages is None or not criteria:
+            return np.zeros(len(criteria), dtype=np.float32)
+        signs = np.array([criterion.polarity.sign for criterion in criteria], dtype=np.float32)
+        texts = [criterion.text for criterion in criteria]
+        unread = signs if self._concepts is None else signs * self._concepts.unread(texts)
+        return np.where(np.abs(unread) < _READ_WHOLE, np.float32(0.0), unread)
+
+    def _found_each(self, criteria: CriteriaSet, passages: NDArray[np.int8]) -> Floats:
+        """What responses with passages ``[..., P, E]`` gain by the nearest of them under single criteria,
+        polarity included ``[..., K]``."""
+        margins = np.zeros((*passages.shape[:-2], len(criteria)), dtype=np.float32)
+        unread = self._unread(criteria)
+        if (used := np.flatnonzero(unread)).size and self._passages is not None:
+            texts = [criterion.text for criterion in criteria]
+            space = self._features.passages
+            asked = space.asked(sentence_encoder().embed([texts[number] for number in used]))
+            margins[..., used] = space.margins(passages, asked, self._passages) * unread[used]
+        return margins
+
+    def _passages_reason(
+        self, criteria: CriteriaSet, passages_a: NDArray[np.int8], passages_b: NDArray[np.int8]
+    ) -> Reason | None:
+        one, other = self._found_each(criteria, np.stack([passages_a, passages_b]))
+        ahead = float((one - other) @ _shares(criteria)) if criteria else 0.0
+        return Reason(UNNAMED[4 + (ahead <= 0)], ahead) if ahead else None
+
     def _signed(self, criteria: CriteriaSet) -> Floats:
         """Directions of the single criteria, flipped for those to avoid, ``[K, D]``."""
         directions = self._learn([criterion.text for criterion in criteria])
@@ -353,15 +397,8 @@ class EmbeddedCRM:
                 f"{path.name} was trained on another version of the representation {features.name}: "
                 "train it again with “python -m crm train embedded”."
             )
-        members = [
-            Member(
-                cosine=float(arrays[f"cosine_{index}"]),
-                **{field: arrays[f"{field}_{index}"].astype(np.float32) for field in MEMBER_ARRAYS},
-            )
-            for index in range(int(arrays["members"]))
-        ]
         return cls(
-            members,
+            members_of(arrays),
             arrays["general"].astype(np.float32),
             features,
             name=name,
@@ -370,6 +407,7 @@ class EmbeddedCRM:
             guard=Guard.from_arrays(arrays),
             validity=ValidityCheck.from_arrays(arrays),
             concepts=KnownConcepts.from_arrays(arrays),
+            passages=arrays.get("passage_weights"),
             measured=KindsOfReliability.from_arrays(arrays),
         )
 
@@ -388,6 +426,17 @@ def _is_tie(margin: Floats | np.float32) -> NDArray[np.bool_]:
     return np.asarray(np.abs(margin) < _ALIKE)
 
 
+def members_of(arrays: Mapping[str, NDArray[Any]]) -> list[Member]:
+    """Return the networks of a weights file."""
+    return [
+        Member(
+            cosine=float(arrays[f"cosine_{index}"]),
+            **{field: arrays[f"{field}_{index}"].astype(np.float32) for field in MEMBER_ARRAYS},
+        )
+        for index in range(int(arrays["members"]))
+    ]
+
+
 MEMBER_ARRAYS = ("hidden_weight", "hidden_bias", "output_weight", "output_bias", "feature_weight")
 
 
@@ -402,6 +451,7 @@ def save_weights(
     guard: Guard | None = None,
     validity: ValidityCheck | None = None,
     concepts: KnownConcepts | None = None,
+    passages: Floats | None = None,
     measured: KindsOfReliability | None = None,
 ) -> None:
     """Write the weights that ``EmbeddedCRM.load`` reads, in half precision."""
@@ -423,6 +473,8 @@ def save_weights(
         arrays |= validity.arrays()
     if concepts is not None:
         arrays |= concepts.arrays()
+    if passages is not None:
+        arrays["passage_weights"] = passages
     if measured is not None:
         arrays |= measured.arrays()
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
@@ -436,10 +488,6 @@ def _shares(criteria: CriteriaSet) -> Floats:
     weights = np.array([criterion.weight.value_in_sum for criterion in criteria], dtype=np.float32)
     shares: Floats = weights / np.linalg.norm(weights)
     return shares
-
-
-def _gelu(values: Floats) -> Floats:
-    return np.asarray(values * (0.5 + 0.5 * erf(values * np.float32(0.5**0.5))), dtype=np.float32)
 
 
 QueryResponse = tuple[str, str]

@@ -9,7 +9,8 @@ A response becomes a vector φ of parts, each scaled to about unit spread and st
   explanation can quote them;
 - *relevance*: how the response relates to the query.
 
-Beside φ lie the exact counts (``crm.embedded.counts``), by which wishes that can be counted are judged.
+Beside φ lie the exact counts (``crm.embedded.counts``), by which wishes that can be counted are judged, and
+its passages (``crm.embedded.passages``), for wishes that a sentence meets.
 
 A representation is fitted once and then fixed under its name, as stored vectors depend on it.
 """
@@ -19,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from crm.embedded.counts import count_names, exact_counts
 from crm.embedded.encoder import DIMENSIONS, MAX_WINDOWS, Encoded, ProgressCallback, sentence_encoder
+from crm.embedded.passages import MAX_PASSAGES, PassageSpace
 from crm.embedded.style import StyleSheet, style_sheet, words
 from crm.errors import UnavailableError
 from crm.paths import REPRESENTATION_FILE
@@ -112,7 +114,7 @@ def project(features: NDArray[np.int8], direction: Floats) -> Floats:
     return product.reshape(*features.shape[:-1], *several)
 
 
-NAME = "minilm-style-4"
+NAME = "minilm-style-5"
 """Under which vectors of the bundled representation are stored."""
 MISSING = np.uint64(0)
 """Digest in place of a response that an LLM did not give."""
@@ -133,6 +135,7 @@ _ARRAYS = (
     "relevance_mean",
     "relevance_spread",
     "max_windows",
+    *(f"passage_{each.name}" for each in fields(PassageSpace)),
 )
 
 
@@ -157,8 +160,9 @@ class Representation:
         style_spread: Standard deviation of the same ``[S]``.
         relevance_mean: Mean relevance features of the fitting responses ``[R]``.
         relevance_spread: Standard deviation of the same ``[R]``.
-        max_windows: Of a response, at most so many windows are read, spread over it; None for all. Counts are
-            of the whole.
+        passages: The space in which its passages are stored.
+        max_windows: Of a response, at most so many windows are read, spread over it; None for all. Counts and
+            passages are of the whole.
     """
 
     name: str
@@ -170,6 +174,7 @@ class Representation:
     style_spread: NDArray[np.float32]
     relevance_mean: NDArray[np.float32]
     relevance_spread: NDArray[np.float32]
+    passages: PassageSpace
     max_windows: int | None = MAX_WINDOWS
 
     @property
@@ -208,6 +213,7 @@ class Representation:
         arrays = (
             *(self.state_mean, self.projection, self.style_mean, self.style_spread),
             *(self.relevance_mean, self.relevance_spread),
+            *self.passages.arrays().values(),
         )
         read = f"windows {self.max_windows}".encode()
         return hashlib.sha256(b"".join(array.tobytes() for array in arrays) + read).hexdigest()
@@ -222,7 +228,7 @@ class Representation:
 
         Returns:
             ``features`` int8 ``[N, D]``, ``style`` float16 ``[N, S]`` raw style counts, ``counts`` float16
-            ``[N, C]`` exact counts, ``digest`` uint64 ``[N]``.
+            ``[N, C]`` exact counts, ``passages`` int8 ``[N, MAX_PASSAGES, E]``, ``digest`` uint64 ``[N]``.
         """
         given = [text or "" for text in texts]
         encoded = sentence_encoder().encode(given, bulk=True, max_windows=self.max_windows, progress=progress)
@@ -232,6 +238,7 @@ class Representation:
             "features": self.quantise(encoded, counts, self.relate(given, queries, encoded)),
             "style": _half(counts),
             "counts": _half(exact_counts(given)),
+            "passages": self.passages.encode(given),
             "digest": np.array(digests, dtype=np.uint64),
         }
 
@@ -258,6 +265,7 @@ class Representation:
             "features": np.zeros((n, self.size), dtype=np.int8),
             "style": np.zeros((n, len(self.style_mean)), dtype=np.float16),
             "counts": np.zeros((n, len(count_names())), dtype=np.float16),
+            "passages": np.zeros((n, MAX_PASSAGES, self.passages.size), dtype=np.int8),
             "digest": np.full(n, MISSING, dtype=np.uint64),
         }
 
@@ -275,6 +283,7 @@ class Representation:
             relevance_mean=self.relevance_mean,
             relevance_spread=self.relevance_spread,
             max_windows=np.array(_ALL if self.max_windows is None else self.max_windows),
+            **self.passages.arrays(),  # type: ignore[arg-type]
         )
 
     @classmethod
@@ -297,6 +306,7 @@ class Representation:
             arrays["style_spread"],
             arrays["relevance_mean"],
             arrays["relevance_spread"],
+            PassageSpace.from_arrays(arrays),
             int(arrays["max_windows"]) or None,
         )
 

@@ -22,6 +22,7 @@ from crm.embedded.known import KnownConcepts
 from crm.embedded.model import query_responses, save_weights
 from crm.embedded.reliability import KindsOfReliability
 from crm.embedded.representation import Representation, load_arrays
+from crm.embedded.representation import representation as bundled_representation
 from crm.embedded.style import style_sheet
 from crm.paths import CONCEPTS_FILE, CORPORA, EMBEDDED_FILE, PREFERENCES, REPRESENTATION_FILE
 from crm.training.classifier.command import train_classifier
@@ -45,11 +46,19 @@ generally preferred, and for the other side, are judged equally well."""
 _WIN_RATE_ERROR = (0.3, 0.6, 0.8, 0.5)
 """By how much win rates miss a careful reader's, in log-odds, of counted, known, other and no criteria:
 chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.gold_rankings``)."""
+VERSION = "5"
 _ORDINARY = 256
 """Pairs whose differences are kept to tell criteria at odds."""
 
 PreferencesOption = Annotated[Path, typer.Option(help="Criteria annotations (JSON Lines).")]
 FurtherOption = Annotated[Path, typer.Option(help="Further annotations, by default the project's own.")]
+ModernOption = Annotated[Path, typer.Option(help="Annotations of current LLMs.")]
+EmbeddedOption = Annotated[
+    Path | None, typer.Option(help="File in which embedded passages are kept for the next training.")
+]
+EncodedOption = Annotated[
+    Path | None, typer.Option(help="File in which encoded responses are kept for the next training.")
+]
 CorporaOption = Annotated[Path, typer.Option(help="The corpora with the annotated responses.")]
 
 
@@ -77,7 +86,10 @@ def train_representation(
         )
     related = relevance_features(texts, [query for _, query in answers], encoded.embedding)
     fitted = replace(
-        fit_representation(encoded.state, style_sheet().count(texts), related, read_tone_contrasts()),
+        fit_representation(
+            *(encoded.state, style_sheet().count(texts), related, read_tone_contrasts()),
+            bundled_representation().passages,
+        ),
         max_windows=windows or None,
     )
     fitted.save(out)
@@ -128,7 +140,7 @@ def train_embedded(
     representation: Annotated[Path, typer.Option(help="The fitted representation.")] = REPRESENTATION_FILE,
     preferences: PreferencesOption = PREFERENCES,
     further: FurtherOption = OWN_ANNOTATIONS,
-    modern: Annotated[Path, typer.Option(help="Annotations of current LLMs.")] = MODERN_ANNOTATIONS,
+    modern: ModernOption = MODERN_ANNOTATIONS,
     corpora: CorporaOption = CORPORA,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
     members: Annotated[int, typer.Option(min=1, help="Networks in the ensemble.")] = 5,
@@ -145,13 +157,11 @@ def train_embedded(
     without_held_out_criteria: Annotated[
         bool, typer.Option(help="Leave out the criteria by which generalisation is measured.")
     ] = False,
-    encoded: Annotated[
-        Path | None, typer.Option(help="File in which encoded responses are kept for the next training.")
-    ] = None,
+    encoded: EncodedOption = None,
     guard_of: Annotated[
         Path | None, typer.Option(help="Weights whose guard is taken over instead of fitting one.")
     ] = None,
-    version: Annotated[str, typer.Option(help="Version written into the weights.")] = "4",
+    version: Annotated[str, typer.Option(help="Version written into the weights.")] = VERSION,
 ) -> None:
     """Fit the embedded CRM on the train split; the same seed gives the same weights."""
     from crm.embedded.validity import ValidityCheck  # noqa: PLC0415
@@ -233,7 +243,8 @@ def train_embedded(
     directions = concept_directions(scaled, styles * np.float32(_SHARPNESS), wordings)
     with _progress("responses of unseen instructions") as on_progress:
         unseen = _split("dev", (preferences, modern), corpora)
-        right = right_by_kind(training_set(unseen, encode, concepts, on_progress), scaled, directions)
+        found = training_set(unseen, encode, concepts, on_progress)
+    right = right_by_kind(found, found.margins(scaled, directions))
     save_weights(
         *(out, scaled, general, encode.features, version),
         counterweight=_COUNTERWEIGHT,
@@ -245,6 +256,90 @@ def train_embedded(
     typer.echo(
         f"{len(pairs)} pairs, {len(data.criterion)} judged criteria, {members} networks, "
         f"{time.monotonic() - started:.0f} s, {out.stat().st_size / 1e6:.1f} MB: {out}"
+    )
+
+
+@app.command("passages")
+def train_passages(
+    representation: Annotated[Path, typer.Option(help="The representation without.")] = REPRESENTATION_FILE,
+    out: Annotated[Path, typer.Option(help="Where the representation goes.")] = REPRESENTATION_FILE,
+    preferences: PreferencesOption = PREFERENCES,
+    further: FurtherOption = OWN_ANNOTATIONS,
+    modern: ModernOption = MODERN_ANNOTATIONS,
+    corpora: CorporaOption = CORPORA,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    embedded: EmbeddedOption = None,
+) -> None:
+    """Fit how passages are stored; all stored representations must be computed again after it."""
+    from crm.training.passages import PassageData, PassageEmbeddings, PassageOptions, fit_space  # noqa: PLC0415
+
+    annotated = _train_split((preferences, further, modern), corpora)
+    with _progress("passages") as on_progress:
+        data = PassageData.of(annotated, PassageEmbeddings(embedded), on_progress)
+    with _progress("steps") as on_progress:
+        space = fit_space(data, PassageOptions(seed=seed), on_progress)
+    fitted = replace(Representation.load(representation), passages=space)
+    fitted.save(out)
+    typer.echo(
+        f"{len(annotated)} pairs, {len(data.sign)} judged criteria, {len(data.embedding)} passages, "
+        f"digest {fitted.digest[:12]}: {out}"
+    )
+
+
+@app.command("mixture")
+def train_mixture(
+    weights: Annotated[Path, typer.Option(help="Weights of an embedded CRM.")] = EMBEDDED_FILE,
+    out: Annotated[Path, typer.Option(help="Where the weights with passages go.")] = EMBEDDED_FILE,
+    representation: Annotated[Path, typer.Option(help="The fitted representation.")] = REPRESENTATION_FILE,
+    preferences: PreferencesOption = PREFERENCES,
+    modern: ModernOption = MODERN_ANNOTATIONS,
+    corpora: CorporaOption = CORPORA,
+    embedded: EmbeddedOption = None,
+    encoded: EncodedOption = None,
+    version: Annotated[str, typer.Option(help="Version written into the weights.")] = VERSION,
+) -> None:
+    """Mix an embedded CRM with what passages say, on pairs of current LLMs that neither has seen."""
+    from crm.embedded.model import members_of  # noqa: PLC0415
+    from crm.training.embedded import right_by_kind, training_set  # noqa: PLC0415
+    from crm.training.encoded import ResponseEncoder  # noqa: PLC0415
+    from crm.training.passages import (  # noqa: PLC0415
+        PassageData,
+        PassageEmbeddings,
+        mixed,
+        weights_with,
+    )
+
+    concepts, arrays = concept_classifier(), load_arrays(weights)
+    members, styles = members_of(arrays), arrays["concept_directions"].astype(np.float32)
+    embed, encode = PassageEmbeddings(embedded), ResponseEncoder(Representation.load(representation), encoded)
+    parts, signs, unseen = [], [], []
+    with _progress("responses and passages of unseen instructions") as on_progress:
+        for file in (modern, preferences):
+            pairs = _split("dev", (file,), corpora)
+            data, in_passages = (
+                training_set(pairs, encode, concepts),
+                PassageData.of(pairs, embed, on_progress),
+            )
+            likeness = in_passages.likeness(encode.features.passages) * data.unread[:, None]
+            parts.append((data.margins_read(styles), data.margins_unread(members), likeness))
+            signs.append(data.sign)
+            unseen.append(data)
+    share, of_passages = mixed(*parts[0], signs[0])
+    right = [
+        right_by_kind(data, np.asarray(read + share * by_members + likeness @ of_passages, np.float32))
+        for data, (read, by_members, likeness) in zip(unseen, parts, strict=True)
+    ]
+    measured = KindsOfReliability(np.mean(right, axis=0), np.array(_WIN_RATE_ERROR, dtype=np.float32))
+    joined = weights_with(arrays, share, of_passages) | measured.arrays()
+    joined |= {
+        "version": np.array(version),
+        "representation": np.array(encode.features.name),
+        "representation_digest": np.array(encode.features.digest),
+    }
+    np.savez_compressed(out, **joined)  # type: ignore[arg-type]
+    typer.echo(
+        f"Members count {share:.2f} of what they did beside passages; right by kind "
+        f"{right[0].round(3).tolist()} on current LLMs, {right[1].round(3).tolist()} on older: {out}"
     )
 
 

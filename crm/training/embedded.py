@@ -18,6 +18,7 @@ from crm.embedded.countable import counted_margins, counted_wishes
 from crm.embedded.counts import amounts, count_names
 from crm.embedded.encoder import DIMENSIONS, ProgressCallback, sentence_encoder
 from crm.embedded.model import CRITERION_SCALE, Member, query_responses
+from crm.embedded.passages import PassageSpace
 from crm.embedded.reliability import COUNTED, KNOWN, WORDING, kind_of
 from crm.embedded.representation import NAME, Representation
 from crm.embedded.style import style_sheet
@@ -35,8 +36,9 @@ def fit_representation(
     style_counts: NDArray[np.float32],
     related: NDArray[np.float32],
     contrasts: Sequence[ToneContrast],
+    passages: PassageSpace,
 ) -> Representation:
-    """Fit axes of wording and the scale of style and relevance features.
+    """Fit axes of wording and the scale of style and relevance features; passages are stored as they were.
 
     Args:
         states: Early encoder states of N responses ``[N, 384]``.
@@ -58,6 +60,7 @@ def fit_representation(
         style_spread=np.maximum(style.std(axis=0), 1e-3),
         relevance_mean=related.mean(axis=0),
         relevance_spread=np.maximum(related.std(axis=0), 1e-3),
+        passages=passages,
     )
 
 
@@ -171,11 +174,27 @@ class TrainingSet:
         Args:
             styles: Directions of the styles ``[S, D]``.
         """
+        margins: Floats = self.margins_read(styles) + self.margins_unread(members)
+        return margins
+
+    @property
+    def unread(self) -> Floats:
+        """How much of every judged criterion no concept says ``[N]``."""
+        unread: Floats = (1.0 - self.certainty)[self.criterion]
+        return unread
+
+    def margins_read(self, styles: Floats) -> Floats:
+        """Return the part of it that comes from what criteria were read as ``[N]``."""
+        margins: Floats = self.counted + self._along(self.styles @ styles)
+        return margins
+
+    def margins_unread(self, members: Sequence[Member]) -> Floats:
+        """Return the part that networks give what was left unread ``[N]``."""
         unread = np.mean([member.directions(self.embedding) for member in members], axis=0)
-        directions = (1.0 - self.certainty)[:, None] * unread + self.styles @ styles
-        margins: Floats = self.counted + np.einsum(
-            "nd,nd->n", directions[self.criterion], self.difference[self.pair]
-        )
+        return self._along((1.0 - self.certainty)[:, None] * unread)
+
+    def _along(self, directions: Floats) -> Floats:
+        margins: Floats = np.einsum("nd,nd->n", directions[self.criterion], self.difference[self.pair])
         return margins
 
 
@@ -228,13 +247,10 @@ def training_set(
     )
 
 
-def right_by_kind(data: TrainingSet, members: Sequence[Member], styles: Floats) -> Floats:
-    """Return how often single verdicts of a judge agree with the annotators', by kind of criterion ``[3]``.
-
-    Args:
-        styles: Directions of the styles ``[S, D]``.
-    """
-    agrees = data.margins(members, styles) * data.sign > 0
+def right_by_kind(data: TrainingSet, margins: Floats) -> Floats:
+    """Return how often single verdicts of margins ``[N]`` agree with the annotators',
+    by kind of criterion ``[3]``."""
+    agrees = margins * data.sign > 0
     kind = data.kind[data.criterion]
     return np.array([agrees[kind == each].mean() for each in (COUNTED, KNOWN, WORDING)], dtype=np.float32)
 

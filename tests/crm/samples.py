@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
 from crm.embedded.counts import count_names
+from crm.embedded.passages import MAX_PASSAGES
 from crm.embedded.representation import MISSING, representation
 from crm.protocol import JudgedBenchmark, Pair, Question, ScoreBlock, Verdict
 from crm.scoring import score_texts
@@ -38,9 +39,11 @@ class ArrayBenchmark:
         digest = np.ones(self.features.shape[:2], dtype=np.uint64)
         for cell in self.missing:
             digest[cell] = MISSING
-        # Counts that follow from the features, so that equal responses have equal counts.
+        # Counts and passages that follow from the features, so that equal responses have equal ones.
         counts = np.abs(self.features[..., : len(count_names())]).astype(np.float16)
-        return {"features": self.features, "counts": counts, "digest": digest}
+        columns = np.arange(MAX_PASSAGES * representation().passages.size) % self.features.shape[-1]
+        passages = self.features[..., columns].reshape(*self.features.shape[:2], MAX_PASSAGES, -1)
+        return {"features": self.features, "counts": counts, "passages": passages, "digest": digest}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from crm.embedded.counts import count_names
-from crm.embedded.representation import MISSING, NAME, RELEVANCE, Representation, text_digest
+from crm.embedded.passages import MAX_PASSAGES
+from crm.embedded.representation import (
+    MISSING,
+    NAME,
+    RELEVANCE,
+    Representation,
+    representation,
+    text_digest,
+)
 from crm.embedded.style import style_sheet
 from db.records import BenchmarkInfo, LLMRecord
 from precompute.importers import ImportedBenchmark, ImportedQuery
@@ -45,6 +53,7 @@ class RecordingRepresentation(Representation):
             "features": np.array(features, dtype=np.int8).reshape(len(texts), self.size),
             "style": np.ones((len(texts), len(NAMES)), dtype=np.float16),
             "counts": np.ones((len(texts), len(count_names())), dtype=np.float16),
+            "passages": np.ones((len(texts), MAX_PASSAGES, self.passages.size), dtype=np.int8),
             "digest": np.array(digests, dtype=np.uint64),
         }
 
@@ -61,6 +70,7 @@ def fitted() -> dict[str, Any]:
         "style_spread": np.ones(len(NAMES), dtype=np.float32),
         "relevance_mean": np.zeros(len(RELEVANCE), dtype=np.float32),
         "relevance_spread": np.ones(len(RELEVANCE), dtype=np.float32),
+        "passages": representation().passages,
     }
 
 

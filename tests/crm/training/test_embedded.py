@@ -199,7 +199,7 @@ def test_a_fitted_representation_has_axes_of_unit_spread() -> None:
     )
     counts = generator.poisson(3, size=(600, len(NAMES))).astype(np.float32)
     related = generator.uniform(size=(600, 4)).astype(np.float32)
-    fitted = fit_representation(states, counts, related, TWO_TONES)
+    fitted = fit_representation(states, counts, related, TWO_TONES, representation().passages)
 
     assert fitted.projection.shape == (DIMENSIONS, COMPONENTS + 2)
     assert fitted.size == DIMENSIONS + COMPONENTS + 2 + len(NAMES) + 4
@@ -218,7 +218,8 @@ def test_a_fitted_representation_has_axes_of_unit_spread() -> None:
 def test_a_style_feature_that_never_varies_does_not_divide_by_zero() -> None:
     states = np.random.default_rng(0).normal(size=(600, DIMENSIONS)).astype(np.float32)
     fitted = fit_representation(
-        states, np.zeros((600, len(NAMES)), np.float32), np.zeros((600, 4), np.float32), [TWO_TONES[0]]
+        *(states, np.zeros((600, len(NAMES)), np.float32), np.zeros((600, 4), np.float32), [TWO_TONES[0]]),
+        representation().passages,
     )
 
     assert (fitted.style_spread > 0).all()
