@@ -144,6 +144,20 @@ class Explains(Protocol):
         """
 
 
+@runtime_checkable
+class FindsPassages(Protocol):
+    """A judge that holds criteria against parts of a response and can say which part was nearest."""
+
+    def nearest_passage(
+        self, criterion: Criterion, text: str, response: Mapping[str, NDArray[Any]]
+    ) -> str | None:
+        """Return the passage of a response that comes nearest to a criterion.
+
+        None where the criterion is judged by something else than passages, or where the text is not what
+        the arrays, as of ``Explains.explain``, were made of.
+        """
+
+
 @dataclass(frozen=True)
 class CriterionWarning:
     """Why a ranking under some criteria should not be trusted.

@@ -44,12 +44,15 @@ class CriterionVerdict:
         criterion: None for the default ranking's preference.
         prob: Probability that the LLM's response is preferred.
         warning: Why the judge should not be trusted on this criterion, in one sentence.
+        nearest: The passages of both responses that come nearest to it, as far as it is judged by passages;
+            None where a text is not stored.
     """
 
     criterion: Criterion | None
     prob: float
     reasons: tuple[Reason, ...]
     warning: str | None = None
+    nearest: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)

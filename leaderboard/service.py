@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from crm.criteria import CriteriaSet, Criterion
 from crm.data.taxonomy import THEMES_FILE, CriterionThemes
 from crm.embedded.representation import MISSING
-from crm.protocol import CRM, Explains, MeasuresResponses, Reason
+from crm.protocol import CRM, Explains, FindsPassages, MeasuresResponses, Reason
 from db import Database
 from db.errors import NotFoundError
 from db.records import BenchmarkSummary
@@ -379,8 +379,23 @@ class Service:
                 prob = float(expit(logit(prob) + ahead))
                 reasons = [_by_votes(ahead, known=request.are_rated(pair)), *reasons]
             warning = reasons_against.get(criterion) if criterion else None
-            verdicts.append(CriterionVerdict(criterion, prob, tuple(reasons), warning))
+            nearest = () if criterion is None else self._nearest(request, criterion, pair, query)
+            verdicts.append(CriterionVerdict(criterion, prob, tuple(reasons), warning, nearest))
         return tuple(verdicts)
+
+    def _nearest(
+        self, request: Request, criterion: Criterion, pair: tuple[str, str], query: int
+    ) -> tuple[str | None, ...]:
+        """Return the passages of a pair of responses that come nearest to a criterion, if any."""
+        crm, benchmark = request.crm, request.benchmark
+        if not isinstance(crm, FindsPassages) or crm.representation is None:
+            return ()
+        texts = [benchmark.text_at(llm, query) for llm in pair]
+        stored = [benchmark.arrays_at(crm.representation, llm, query) for llm in pair]
+        return tuple(
+            None if text is None else crm.nearest_passage(criterion, text, arrays)
+            for text, arrays in zip(texts, stored, strict=True)
+        )
 
     def _ahead_by_votes(self, request: Request, pair: tuple[str, str], query: int) -> float:
         """Return how far votes put the first LLM of a pair ahead of the other under ∅, in log-odds."""

@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from crm.embedded.counts import Countable
 from crm.embedded.evidence import counted_in
-from crm.embedded.model import UNNAMED
+from crm.embedded.reasons import UNNAMED
 from crm.embedded.representation import MISSING
 from crm.protocol import CountsAmounts, Explains, MeasuresResponses
 from leaderboard.errors import LeaderboardError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import shorten
 
 import streamlit as st
 
@@ -41,6 +42,7 @@ _LISTED = 12
 _EVEN = 0.5
 _SHOWN_TOPICS = 24
 _LABEL_LENGTH = 80
+_QUOTED_LENGTH = 160
 
 
 def main() -> None:
@@ -223,7 +225,17 @@ def _reasons(verdict: CriterionVerdict) -> list[str]:
         if reasons
     )
     warning = f"not to be relied on: {verdict.warning}" if verdict.warning is not None else ""
-    return [line for line in (warning, because) if line]
+    whose = ("closest to it here:", "in the other answer:")
+    quoted = "; ".join(
+        f"{where} “{_shortened(passage)}”"
+        for where, passage in zip(whose, verdict.nearest, strict=False)
+        if passage is not None
+    )
+    return [line for line in (warning, because, quoted) if line]
+
+
+def _shortened(passage: str) -> str:
+    return shorten(passage, _QUOTED_LENGTH, placeholder=" …")
 
 
 def _one_line(text: str) -> str:

@@ -1,9 +1,10 @@
 """The embedded CRM: a judge that runs anywhere, on stored representations of responses.
 
-- ``model``: the judge, its weights file, and its verdicts in words
+- ``model``: the judge and its weights file; ``reasons``: its verdicts in words
 - ``representation``: what is stored of a response instead of its text, its relevance to the query included
 - ``style``: the counted properties in it
 - ``encoder``: the sentence encoder; ``minilm``: the same in NumPy, for a few short texts
+- ``passages``: a response part by part, for wishes that one of its sentences meets
 - ``counts``: what is counted exactly in it; ``evidence``: where in its text that stands
 - ``concepts``: what a criterion asks for, in whatever words
 - ``wish_network``: what reads it; ``surface``: its words and turns

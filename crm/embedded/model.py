@@ -9,10 +9,6 @@ response come to it (``crm.embedded.passages``). Several networks are trained fr
 seeds and averaged. For a whole benchmark the criteria fold into one direction in feature space, a few
 counts and nearest passages, and scoring is a matrix product or two. A guard, which no criterion can move,
 holds responses back that are written for the judge.
-
-From contributions of features to words: “shorter by 96 words”, “7 numbered steps against none”.
-
-A property is quoted as the model reads it: structure by its count, wording by its number per 100 words.
 """
 
 from __future__ import annotations
@@ -33,16 +29,17 @@ from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
 from crm.embedded.minilm import gelu
+from crm.embedded.passages import passages
+from crm.embedded.reasons import MOST_REASONS, UNNAMED, reasons
 from crm.embedded.reliability import GENERAL, WORDING, KindsOfReliability, kind_of
 from crm.embedded.representation import (
     MISSING,
-    RELEVANCE,
     Representation,
     load_arrays,
     project,
     representation,
+    text_digest,
 )
-from crm.embedded.style import StyleFeature, StyleSheet
 from crm.embedded.validity import ValidityCheck
 from crm.errors import UnavailableError
 from crm.paths import EMBEDDED_FILE
@@ -73,16 +70,8 @@ _GAMING_MORE = "more like a text that is written to please a judge, or answers s
 _GAMING_LESS = "less like a text that is written to please a judge, or answers something else"
 _READ_WHOLE = 0.01
 """Of a criterion of which less is left unread, no passage is looked for."""
-
-UNNAMED = (
-    "content closer to this wish",
-    "content further from this wish",
-    "wording closer to this wish",
-    "wording further from this wish",
-    "a passage that comes closer to this wish",
-    "no passage that comes as close to this wish",
-)
-"""Reasons that say on which side something is without a name for what it is."""
+_SEVERAL = 2
+"""Passages among which one can be the nearest."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +124,7 @@ class EmbeddedCRM:
         guard: Guard | None = None,
         validity: ValidityCheck | None = None,
         concepts: KnownConcepts | None = None,
-        passages: Floats | None = None,
+        passage_weights: Floats | None = None,
         measured: KindsOfReliability | None = None,
     ) -> None:
         """Join trained members, the general-preference direction ``general`` ``[D]``, guard and validity.
@@ -143,7 +132,7 @@ class EmbeddedCRM:
         Networks favour a little what is generally preferred, whatever the criteria; ``counterweight``
         times the general direction is taken off every criterion's, so that both sides of a pair are
         judged alike. Without ``concepts`` every criterion is left to the networks and to passages,
-        whose likenesses count by the weights ``passages`` ``[3]``.
+        whose likenesses count by ``passage_weights`` ``[3]``.
         """
         self.name = name
         self.version = version
@@ -155,7 +144,7 @@ class EmbeddedCRM:
         self._features = features
         self._validity = validity
         self._concepts = concepts
-        self._passages = passages
+        self._passage_weights = passage_weights
         self._measured = measured
         self._directions = RowCache(_MAX_CACHED)
 
@@ -251,7 +240,7 @@ class EmbeddedCRM:
             )
         by_passages = [self._passages_reason(criteria, response_a["passages"], response_b["passages"])]
         counted += [reason for reason in by_passages if reason is not None]
-        found = sorted([*counted, *found], key=lambda reason: -abs(reason.contribution))[:_MOST_REASONS]
+        found = sorted([*counted, *found], key=lambda reason: -abs(reason.contribution))[:MOST_REASONS]
         penalty_a, penalty_b = self._penalty(np.stack([response_a["features"], response_b["features"]]))
         asked = difference @ direction + np.float32(sum(reason.contribution for reason in counted))
         total = held_back(asked, penalty_b - penalty_a)
@@ -338,24 +327,35 @@ class EmbeddedCRM:
 
     def _unread(self, criteria: CriteriaSet) -> Floats:
         """How much of each criterion passages are to be looked for, negative for those to avoid ``[K]``."""
-        if self._passages is None or not criteria:
+        if self._passage_weights is None or not criteria:
             return np.zeros(len(criteria), dtype=np.float32)
         signs = np.array([criterion.polarity.sign for criterion in criteria], dtype=np.float32)
         texts = [criterion.text for criterion in criteria]
         unread = signs if self._concepts is None else signs * self._concepts.unread(texts)
         return np.where(np.abs(unread) < _READ_WHOLE, np.float32(0.0), unread)
 
-    def _found_each(self, criteria: CriteriaSet, passages: NDArray[np.int8]) -> Floats:
+    def _found_each(self, criteria: CriteriaSet, stored: NDArray[np.int8]) -> Floats:
         """What responses with passages ``[..., P, E]`` gain by the nearest of them under single criteria,
         polarity included ``[..., K]``."""
-        margins = np.zeros((*passages.shape[:-2], len(criteria)), dtype=np.float32)
+        margins = np.zeros((*stored.shape[:-2], len(criteria)), dtype=np.float32)
         unread = self._unread(criteria)
-        if (used := np.flatnonzero(unread)).size and self._passages is not None:
+        if (used := np.flatnonzero(unread)).size and self._passage_weights is not None:
             texts = [criterion.text for criterion in criteria]
             space = self._features.passages
             asked = space.asked(sentence_encoder().embed([texts[number] for number in used]))
-            margins[..., used] = space.margins(passages, asked, self._passages) * unread[used]
+            margins[..., used] = space.margins(stored, asked, self._passage_weights) * unread[used]
         return margins
+
+    def nearest_passage(
+        self, criterion: Criterion, text: str, response: Mapping[str, NDArray[Any]]
+    ) -> str | None:
+        """Return the passage that comes nearest to what a criterion asks for beyond what is read of it."""
+        cut = passages(text)
+        is_read = not self._unread(CriteriaSet((criterion,))).any()
+        if is_read or len(cut) < _SEVERAL or text_digest(text) != response["digest"]:
+            return None
+        asked = self._features.passages.asked(sentence_encoder().embed([criterion.text]))
+        return cut[int((response["passages"] @ asked[0]).argmax()) % len(cut)]
 
     def _passages_reason(
         self, criteria: CriteriaSet, passages_a: NDArray[np.int8], passages_b: NDArray[np.int8]
@@ -407,7 +407,7 @@ class EmbeddedCRM:
             guard=Guard.from_arrays(arrays),
             validity=ValidityCheck.from_arrays(arrays),
             concepts=KnownConcepts.from_arrays(arrays),
-            passages=arrays.get("passage_weights"),
+            passage_weights=arrays.get("passage_weights"),
             measured=KindsOfReliability.from_arrays(arrays),
         )
 
@@ -451,7 +451,7 @@ def save_weights(
     guard: Guard | None = None,
     validity: ValidityCheck | None = None,
     concepts: KnownConcepts | None = None,
-    passages: Floats | None = None,
+    passage_weights: Floats | None = None,
     measured: KindsOfReliability | None = None,
 ) -> None:
     """Write the weights that ``EmbeddedCRM.load`` reads, in half precision."""
@@ -473,8 +473,8 @@ def save_weights(
         arrays |= validity.arrays()
     if concepts is not None:
         arrays |= concepts.arrays()
-    if passages is not None:
-        arrays["passage_weights"] = passages
+    if passage_weights is not None:
+        arrays["passage_weights"] = passage_weights
     if measured is not None:
         arrays |= measured.arrays()
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
@@ -503,89 +503,3 @@ def query_responses(pair: Pair) -> tuple[QueryResponse, QueryResponse]:
 def embedded_crm() -> EmbeddedCRM:
     """Return the bundled embedded CRM."""
     return EmbeddedCRM.load(EMBEDDED_FILE)
-
-
-_MOST_REASONS = 6
-_NEGLIGIBLE = 0.02
-"""Share of the total movement below which a contribution is not worth a word."""
-
-
-def reasons(
-    difference: Floats,
-    direction: Floats,
-    style_a: NDArray[Any],
-    style_b: NDArray[Any],
-    features: Representation,
-    *,
-    most: int = _MOST_REASONS,
-) -> list[Reason]:
-    """Return the weightiest reasons, as said of response A.
-
-    Args:
-        difference: φ(A) − φ(B) ``[D]``.
-        direction: The criterion's direction in feature space ``[D]``.
-        style_a: Raw style counts of A ``[S]``.
-        style_b: Raw style counts of B ``[S]``.
-    """
-    contributions = difference * direction
-    found = [
-        *_content(contributions[features.content]),
-        *_wording(contributions[features.wording], difference[features.wording], features),
-        *_style(contributions[features.style], difference[features.style], style_a, style_b, features.sheet),
-        *_relevance(contributions[features.relevance], difference[features.relevance]),
-    ]
-    total = sum(abs(reason.contribution) for reason in found)
-    found = [reason for reason in found if abs(reason.contribution) > _NEGLIGIBLE * total]
-    return sorted(found, key=lambda reason: -abs(reason.contribution))[:most]
-
-
-def _content(contributions: Floats) -> Iterator[Reason]:
-    total = float(contributions.sum())
-    yield Reason(UNNAMED[total <= 0], total)
-
-
-def _wording(contributions: Floats, difference: Floats, features: Representation) -> Iterator[Reason]:
-    first_tone = len(contributions) - len(features.tones)
-    for index, tone in enumerate(features.tones, start=first_tone):
-        yield Reason(tone.more if difference[index] > 0 else tone.less, float(contributions[index]))
-    rest = float(contributions[:first_tone].sum())
-    yield Reason(UNNAMED[2 + (rest <= 0)], rest)
-
-
-def _style(
-    contributions: Floats, difference: Floats, style_a: NDArray[Any], style_b: NDArray[Any], sheet: StyleSheet
-) -> Iterator[Reason]:
-    for index, feature in enumerate(sheet.features):
-        if difference[index] != 0:
-            amounts = [_amount(feature, style, index, sheet.words) for style in (style_a, style_b)]
-            phrase = _style_phrase(feature, *amounts, more=bool(difference[index] > 0))
-            yield Reason(phrase, float(contributions[index]))
-
-
-def _relevance(contributions: Floats, difference: Floats) -> Iterator[Reason]:
-    for feature, contribution, more in zip(RELEVANCE, contributions, difference, strict=False):
-        yield Reason(feature.more if more > 0 else feature.less, float(contribution))
-
-
-def _amount(feature: StyleFeature, style: NDArray[Any], index: int, words: int) -> float:
-    """Return what is quoted of one response: a whole number, or one per 100 words to a tenth."""
-    if not feature.per_100_words:
-        return float(style[index])
-    return round(100 * float(style[index]) / max(1.0, float(style[words])), 1)
-
-
-def _style_phrase(feature: StyleFeature, amount_a: float, amount_b: float, *, more: bool) -> str:
-    if feature.name == "words":
-        return f"{feature.more if more else feature.less} by {abs(amount_a - amount_b):.0f} words"
-    # Stored values are rounded: numbers that are equal, or say the contrary, would puzzle.
-    if feature.unit and (amount_a > amount_b if more else amount_a < amount_b):
-        return _quoted(feature, amount_a, amount_b)
-    return feature.more if more else feature.less
-
-
-def _quoted(feature: StyleFeature, amount_a: float, amount_b: float) -> str:
-    per = " per 100 words" if feature.per_100_words else ""
-    if amount_a == 0:
-        return f"no {feature.unit} against {amount_b:g}{per}"
-    unit = feature.unit.removesuffix("s") if amount_a == 1 else feature.unit
-    return f"{amount_a:g} {unit}{per} against {f'{amount_b:g}' if amount_b else 'none'}"

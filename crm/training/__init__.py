@@ -4,6 +4,7 @@
 - `comparisons`: which of two responses has more of a style
 - `tones`: passages that contrast in tone or style; `adversarial`: gaming responses and ordinary ones
 - `embedded`: fits the representation and the networks of the embedded CRM
+- `passages`: the space in which criteria are held against passages, and how much that counts
 - `general`: its default ranking; `duels`: current LLMs' ratings as targets of it
 - `safeguards`: fits its guard and its scope classifier
 - `classifier`: trains a sequence classifier on any backbone

@@ -22,7 +22,20 @@ from crm.training.passages import (
 )
 
 SMALL = PassageOptions(size=16, hidden=16, epochs=3, batch=16)
-PLACES = ("Kyoto", "Lima", "Oslo", "Cairo", "Perth", "Quito", "Accra", "Hanoi", "Riga", "Baku", "Turin", "Leeds")
+PLACES = (
+    "Kyoto",
+    "Lima",
+    "Oslo",
+    "Cairo",
+    "Perth",
+    "Quito",
+    "Accra",
+    "Hanoi",
+    "Riga",
+    "Baku",
+    "Turin",
+    "Leeds",
+)
 FILLER = "It was a long day. We talked about nothing in particular. Then the weather changed for the worse."
 
 
