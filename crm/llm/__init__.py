@@ -48,7 +48,7 @@ def place_of(llm: ConfiguredLLM) -> str:
 
 
 def shared_limits(llms: Iterable[ConfiguredLLM]) -> dict[str, Limits]:
-    """Return how fast each place may be asked: as its provider's table says, else by its LLMs' largest limits.
+    """Return how fast each place may be asked: as its provider's table says, else its LLMs' largest.
 
     An LLM's own limits hold for that LLM within these.
     """
