@@ -21,7 +21,7 @@ from scipy.stats import kendalltau, spearmanr
 from benchmarks._report import Report
 from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
-from crm.data.pairs import CorporaTexts
+from crm.data.corpora import CorporaTexts
 from crm.errors import CRMError
 from crm.paths import CORPORA, PREFERENCES
 from crm.protocol import Pair, Question, win_rate_error

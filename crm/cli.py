@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from crm.cli_runner import run_cli
+from crm.data.fetching import corpora_command
 from crm.data.pairs import LabelledPair, read_pairs
 from crm.errors import CRMError
 from crm.evaluation import commands as evaluation_commands
@@ -54,6 +55,7 @@ def _write_verdicts(target: Path, judged: list[LabelledPair], verdicts: list[Ver
         raise CRMError(f"{target} cannot be written ({error.strerror}).") from error
 
 
+app.command("corpora")(corpora_command)
 evaluation_commands.register(app)
 
 

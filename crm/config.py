@@ -33,6 +33,7 @@ class TableKind:
         fix: How to fix a file that cannot be read.
         inner: Keys that may hold tables of their own.
         above: Keys that may stand above the tables, each a text.
+        shared: Tables that describe none of them, but what several of them have in common.
     """
 
     one: str
@@ -41,6 +42,7 @@ class TableKind:
     fix: str
     inner: frozenset[str] = frozenset()
     above: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
 
 
 def read_tables(file: Path, kind: TableKind) -> dict[str, Mapping[str, Any]]:
@@ -49,10 +51,26 @@ def read_tables(file: Path, kind: TableKind) -> dict[str, Mapping[str, Any]]:
     Raises:
         ConfigError: The file cannot be read, is no TOML, or has something other than named tables.
     """
-    tables = {name: values for name, values in _read(file, kind).items() if name not in kind.above}
+    tables = {
+        name: values
+        for name, values in _read(file, kind).items()
+        if name not in kind.above and name not in kind.shared
+    }
     for name, values in tables.items():
         _check_table(name, values, file, kind)
     return tables
+
+
+def read_shared(file: Path, kind: TableKind, name: str) -> Mapping[str, Any]:
+    """Return what a file's LLMs or judges share by the table of this name; nothing where it is not there.
+
+    Raises:
+        ConfigError: The file cannot be read, is no TOML, or it is no table.
+    """
+    values = _read(file, kind).get(name, {})
+    if not isinstance(values, dict):
+        raise ConfigError(f"{file.name}: {name!r} is not a table: write [{name}] above its keys.")
+    return values
 
 
 def read_above(file: Path, kind: TableKind, key: str) -> str | None:
@@ -204,6 +222,7 @@ WHERE_AND_HOW_FAST: frozenset[str] = frozenset(
         "timeout",
         "retries",
         "concurrency",
+        "tokens_per_minute",
         "batch_size",
         "batch_tokens",
         "device",

@@ -1,15 +1,34 @@
-"""Where the files of the bundled judges lie."""
+"""Where the files of the bundled judges lie, what judges are trained on, and where new ones go."""
 
+import os
 from pathlib import Path
 
-BUNDLED = Path(__file__).resolve().parent.parent / "bundled" / "crm"
+ROOT = Path(__file__).resolve().parent.parent
+BUNDLED = ROOT / "bundled" / "crm"
 REPRESENTATION_FILE = BUNDLED / "minilm-style-5.npz"
-"""Where a newly fitted representation goes."""
+"""The bundled representation."""
 EMBEDDED_FILE = BUNDLED / "embedded-5.npz"
-"""Where newly trained weights go."""
+"""The bundled weights."""
 CONCEPTS_FILE = BUNDLED / "concepts-1.npz"
-"""Where a newly fitted classifier of concepts goes."""
+"""The bundled classifier of concepts."""
+CHECKPOINTS = ROOT / "checkpoints"
+"""Where what is trained goes by default: never over what is bundled."""
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
-CORPORA = SHARED / "corpora"
-PREFERENCES = SHARED / "preferences" / "criteria_annotations.jsonl"
+PREFERENCES = ROOT / "crm" / "training" / "criteria_annotations.jsonl"
+"""The annotations that judges are trained and evaluated on; the texts that they speak of are not shipped."""
+CORPORA_VARIABLE = "USL_CORPORA"
+"""Environment variable that names the folder with the annotated texts."""
+
+
+def corpora_folder() -> Path:
+    """The folder with the annotated texts: the named one, else ``data/corpora``, where they are fetched to.
+
+    A folder ``shared/corpora`` beside the project is taken where there is no other.
+    """
+    if named := os.environ.get(CORPORA_VARIABLE):
+        return Path(named)
+    fetched, beside = ROOT / "data" / "corpora", ROOT.parent / "shared" / "corpora"
+    return beside if beside.is_dir() and not fetched.is_dir() else fetched
+
+
+CORPORA = corpora_folder()

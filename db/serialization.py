@@ -4,7 +4,7 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -53,15 +53,29 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return buffer.getvalue()
 
 
-def unpack(payload: bytes) -> dict[str, NDArray[Any]]:
+def packed_names(payload: bytes) -> tuple[str, ...]:
+    """Return the names of the arrays of `pack`. Raises DatabaseError: the bytes are damaged."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+            return tuple(name.removesuffix(".npy") for name in archive.namelist())
+    except Exception as error:
+        raise DatabaseError(f"The {len(payload)} stored bytes are not a readable set of arrays.") from error
+
+
+def unpack(payload: bytes, only: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
     """Return the named arrays of `pack`, with their shapes and dtypes.
+
+    Args:
+        only: the arrays that are wanted; by default all.
 
     Raises:
         DatabaseError: the bytes are damaged or were not made by `pack`.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(payload)) as archive:
-            return {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
+            names = {name.removesuffix(".npy"): name for name in archive.namelist()}
+            wanted = names if only is None else [name for name in names if name in only]
+            return {name: _array(archive.read(names[name])) for name in wanted}
     # Damaged bytes make zipfile and numpy raise a dozen unrelated kinds, from zlib.error to
     # NotImplementedError.
     except Exception as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -20,7 +20,11 @@ from db import Database
 from db.records import BenchmarkRecord
 from db.repositories.benchmarks import find_benchmark
 from db.repositories.contents import answered_queries, query_texts, response_text, response_texts
-from db.repositories.representations import get_query_representation, read_representations
+from db.repositories.representations import (
+    get_query_representation,
+    read_representations,
+    representation_arrays,
+)
 from leaderboard.errors import LeaderboardError
 from leaderboard.selection import indices_of
 from leaderboard.statistics.style_control import StyleCounts
@@ -239,31 +243,87 @@ class LoadedBenchmark:
     def _read_representation(self, name: str) -> Mapping[str, NDArray[Any]]:
         """Return the arrays of all respondents as ``[R, Q, …]``, 0 where there is nothing yet.
 
-        0 is the digest of a missing response. Queries keep their places: an array that is too short was made
-        before the last of them were added. Each is put in its place as it is read: all of them beside their
-        stack would take twice the memory.
+        Those that only some rankings need are read when they are asked for.
         """
-        stacked: dict[str, NDArray[Any]] = {}
-        lacking = []
         with self.database.session() as session:
             benchmark = find_benchmark(session, self.record.info.slug)
-            found = read_representations(session, benchmark, self.respondents, name)
-            for place, (llm, arrays) in enumerate(zip(self.respondents, found, strict=True)):
-                if arrays is None:
-                    lacking.append(llm)
-                    continue
-                for key, array in arrays.items():
-                    if key not in stacked:
-                        shape = (len(self.respondents), self.n_queries, *array.shape[1:])
-                        stacked[key] = np.zeros(shape, array.dtype)
-                    stacked[key][place, : len(array)] = array
+            names = representation_arrays(session, benchmark, self.respondents, name)
+        later = frozenset(_NOT_ALWAYS_NEEDED.intersection(names) if "digest" in names else ())
+        at_once, absent = self._stacked(name, frozenset(names) - later)
+        lacking = [self.respondents[place] for place in sorted(absent)]
         if self.record.baseline in lacking or all(llm in lacking for llm in self.llms):
             slug = self.record.info.slug
             first = self.record.baseline if self.record.baseline in lacking else lacking[0]
             raise RepresentationMissingError(
                 f"{first} has no representation {name} in {slug!r}: run “{embed_command(slug)}”."
             )
-        return stacked
+        return StackedArrays(names, at_once, lambda key: self._stacked_beside(name, key, at_once["digest"]))
+
+    def _stacked(self, name: str, keys: frozenset[str]) -> tuple[dict[str, NDArray[Any]], list[int]]:
+        """Read some of a representation's arrays, and the places of those who have none.
+
+        0 is the digest of a missing response. Queries keep their places: an array that is too short was made
+        before the last of them were added. Each is put in its place as it is read: all of them beside their
+        stack would take twice the memory.
+        """
+        stacked: dict[str, NDArray[Any]] = {}
+        absent: list[int] = []
+        lock = Lock()
+
+        def take(place: int, arrays: Arrays | None) -> None:
+            if arrays is None:
+                absent.append(place)
+                return
+            for key, array in arrays.items():
+                with lock:
+                    if key not in stacked:
+                        shape = (len(self.respondents), self.n_queries, *array.shape[1:])
+                        stacked[key] = np.zeros(shape, array.dtype)
+                stacked[key][place, : len(array)] = array
+
+        with self.database.session() as session:
+            benchmark = find_benchmark(session, self.record.info.slug)
+            read_representations(session, benchmark, self.respondents, name, only=keys, take=take)
+        return stacked, absent
+
+    def _stacked_beside(self, name: str, key: str, digest: NDArray[Any]) -> NDArray[Any]:
+        """Read one array later; rows that were computed again since then are as if they were not there."""
+        stacked, _ = self._stacked(name, frozenset((key, "digest")))
+        array = stacked[key]
+        changed = stacked["digest"] != digest
+        if changed.any():
+            array[changed] = 0
+        return array
+
+
+_NOT_ALWAYS_NEEDED = frozenset(("counts", "style"))
+"""A third of a representation, which rankings without counted criteria or style control do without."""
+
+
+class StackedArrays(Mapping[str, NDArray[Any]]):
+    """Arrays of a representation by name, some of which are read when they are first asked for."""
+
+    def __init__(
+        self, names: Sequence[str], known: Mapping[str, NDArray[Any]], read: Callable[[str], NDArray[Any]]
+    ) -> None:
+        """Hold what is known already."""
+        self._names, self._read, self._known = tuple(names), read, dict(known)
+        self._lock = Lock()
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return an array, which is read if it is not there yet."""
+        with self._lock:
+            if name not in self._known and name in self._names:
+                self._known[name] = self._read(name)
+            return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names, also of what is not read."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Return the number of arrays."""
+        return len(self._names)
 
 
 def embed_command(slug: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from crm import registry
@@ -120,7 +120,7 @@ def _hurried(llm: ConfiguredLLM) -> ConfiguredLLM:
         "retries": min(settings.retries, 1),
         "max_tokens": min(settings.max_tokens or MOST_TOKENS, MOST_TOKENS),
     }
-    return ConfiguredLLM(llm.name, settings.model_copy(update=changed))
+    return replace(llm, settings=settings.model_copy(update=changed))
 
 
 @dataclass(frozen=True)

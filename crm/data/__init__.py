@@ -1,5 +1,6 @@
 """What judges learn from: labelled pairs, and what is known about their criteria.
 
+- ``corpora``: the texts that annotations speak of; ``fetching``: ``python -m crm corpora``, which loads them
 - ``pairs``: the one labelled pair, and the files that hold it
 - ``noise``: criteria changed in ways that leave the label alone
 - ``taxonomy``: clusters and themes of criteria, as shipped

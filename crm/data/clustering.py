@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet, normalise
-from crm.data.pairs import read_json_lines
+from crm.data.corpora import read_json_lines
 from crm.data.taxonomy import (
     CriterionCluster,
     CriterionClusters,

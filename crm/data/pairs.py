@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from crm.criteria import CriteriaSet, Criterion, Polarity
+from crm.data.corpora import CorporaTexts, LeftOut, TextMissingError, read_json_lines
 from crm.embedded.encoder import ProgressCallback
 from crm.errors import CRMError
 from crm.protocol import CRM, Pair, Question
@@ -26,8 +24,6 @@ KINDS = ("list", "criterion", "keyword", "avoid")
 """A person's whole list, one of its criteria alone, and the two kinds of extra criteria."""
 SINGLE_KINDS = KINDS[1:]
 
-_INDEX_LLM = "gpt4_1106_preview"
-"""The LLM in whose ``model_outputs.json`` an annotation's instruction index counts."""
 _EVEN = 0.5
 _AT_ONCE = 64
 _UNKNOWN = float("nan")
@@ -140,51 +136,36 @@ def favoured_labels(
     return favoured
 
 
-def read_annotations(path: Path, corpora: Path, split: str | None = None) -> list[Directions]:
+def read_annotations(
+    path: Path, corpora: Path, split: str | None = None, left_out: LeftOut | None = None
+) -> list[Directions]:
     """Read both directions of annotated pairs, and join them with the corpora's responses.
 
     Args:
         path: ``criteria_annotations.jsonl``.
         corpora: Folder with ``alpaca_eval/`` and ``flask/`` in their upstream layout, and ``modern_llms/``.
         split: Keep only this split.
+        left_out: Where pairs are counted whose texts are not there, perhaps all; without it none may lack.
 
     Raises:
         CRMError: A row that is not as described, or a response that the corpora lack.
     """
     texts = CorporaTexts(corpora)
     pairs = []
+    in_split = 0
     for number, row in read_json_lines(path):
         try:
             if split is None or row["split"] == split:
+                in_split += 1
                 pairs.append(_annotated(row, texts))
         except (LookupError, TypeError, ValueError) as error:
+            if left_out is not None and isinstance(error, TextMissingError):
+                left_out.count(row["source"])
+                continue
             raise CRMError(f"{path.name}, row {number}: {_reason(error)}.") from error
-    if not pairs:
+    if not in_split:
         raise CRMError(f"{path.name} has no pairs{f' in the split {split}' if split else ''}.")
     return pairs
-
-
-def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Row numbers from 1 and objects of a JSON Lines file; blank lines are skipped.
-
-    Raises:
-        CRMError: There is no such file, or a line is not a JSON object.
-    """
-    if not path.is_file():
-        raise CRMError(f"There is no file {path}: check the path.")
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line.decode("utf-8"))
-            except UnicodeDecodeError as error:
-                raise CRMError(f"{path.name}, row {number}: not UTF-8 text.") from error
-            except ValueError as error:
-                raise CRMError(f"{path.name}, row {number}: not JSON ({error}).") from error
-            if not isinstance(row, dict):
-                raise CRMError(f"{path.name}, row {number}: not a JSON object.")
-            yield number, row
 
 
 def _annotated(row: dict[str, Any], texts: CorporaTexts) -> Directions:
@@ -213,83 +194,6 @@ def _reason(error: Exception) -> str:
     return f"the field {error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
 
 
-class CorporaTexts:
-    """Looks responses up by source, instruction and LLM; each file is read once."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._alpaca_eval = cache(lambda llm: read_alpaca_eval(folder, llm))
-        self._modern = cache(self._read_modern)
-        self._flask = cache(self._read_flask)
-        self._flask_instructions = cache(self._read_flask_instructions)
-        self._instructions = cache(lambda: list(self._alpaca_eval(_INDEX_LLM)))
-
-    def response(self, source: str, index: int | str, llm: str) -> tuple[str, str]:
-        """Instruction and response."""
-        if isinstance(index, str):
-            return self._modern_response(source, index, llm)
-        if source == "alpaca_eval":
-            instructions = self._instructions()
-            if not 0 <= index < len(instructions):
-                raise ValueError(f"there is no instruction {index}")
-            instruction = instructions[index]
-            responses = self._alpaca_eval(llm)
-            if instruction not in responses:
-                raise ValueError(f"{llm} has no response to instruction {index}")
-            return instruction, responses[instruction]
-        if source == "flask":
-            if index not in self._flask_instructions() or index not in self._flask(llm):
-                raise ValueError(f"{llm} has no response to question {index}")
-            return self._flask_instructions()[index], self._flask(llm)[index]
-        raise ValueError(f"the source {source!r} is neither alpaca_eval nor flask")
-
-    def modern(self, source: str) -> Mapping[tuple[str, str], tuple[str, str]]:
-        """Prompt and response by the prompt's id and the LLM, of a source of current LLMs' responses.
-
-        Raises:
-            CRMError: There is no such file.
-        """
-        try:
-            return self._modern(source)
-        except ValueError as error:
-            raise CRMError(f"{str(error).capitalize()}: check the path of the corpora.") from error
-
-    def _modern_response(self, source: str, prompt: str, llm: str) -> tuple[str, str]:
-        found = self._modern(source).get((prompt, llm))
-        if found is None:
-            raise ValueError(f"{llm} has no response to {prompt} of {source}")
-        return found
-
-    def _read_modern(self, source: str) -> dict[tuple[str, str], tuple[str, str]]:
-        path = self._folder / "modern_llms" / source / "responses.jsonl.gz"
-        if not path.is_file():
-            raise ValueError(f"there is no file {path}")
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            rows = map(json.loads, lines)
-            return {(row["prompt_id"], row["llm"]): (row["prompt"], row["response"]) for row in rows}
-
-    def _read_flask(self, llm: str) -> dict[int, str]:
-        path = self._folder / "flask" / "outputs" / f"{llm}.jsonl"
-        return {row["question_id"]: row["text"] for _, row in read_json_lines(path)}
-
-    def _read_flask_instructions(self) -> dict[int, str]:
-        path = self._folder / "flask" / "flask_evaluation.jsonl"
-        return {row["idx"]: row["instruction"] for _, row in read_json_lines(path)}
-
-
-def read_alpaca_eval(corpora: Path, llm: str) -> dict[str, str]:
-    """Return an LLM's AlpacaEval responses by instruction, in the order of its file.
-
-    Raises:
-        CRMError: The corpora lack the LLM.
-    """
-    path = corpora / "alpaca_eval" / "results" / llm / "model_outputs.json"
-    if not path.is_file():
-        raise CRMError(f"There is no file {path}: the corpora must lie in their upstream layout.")
-    rows: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
-    return {row["instruction"]: row["output"] for row in rows}
-
-
 Reader = Callable[[Mapping[str, Any]], LabelledPair]
 
 
@@ -301,7 +205,9 @@ def read_pairs(path: Path) -> list[LabelledPair]:
     return [_checked(path, number, row, _from_score_line) for number, row in read_json_lines(path)]
 
 
-def read_labelled_pairs(path: Path, corpora: Path, split: str | None) -> list[LabelledPair]:
+def read_labelled_pairs(
+    path: Path, corpora: Path, split: str | None, left_out: LeftOut | None = None
+) -> list[LabelledPair]:
     """Read pairs with a known verdict.
 
     Two formats are told apart by their fields: CRM training data {"idx", "prompt", "model_a", "model_b",
@@ -316,7 +222,7 @@ def read_labelled_pairs(path: Path, corpora: Path, split: str | None) -> list[La
     if not head:
         raise CRMError(f"{path.name} is empty: nothing can be evaluated on it.")
     if "criteria_a" in head[0][1]:
-        annotated = chain.from_iterable(read_annotations(path, corpora, split))
+        annotated = chain.from_iterable(read_annotations(path, corpora, split, left_out))
         return [asked for item in annotated for asked in (item, *map(item.alone, item.extra))]
     return with_opposites(
         [_checked(path, number, row, _from_training_line) for number, row in chain(head, rows)]

@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
+from crm.data.corpora import LeftOut
 from crm.data.pairs import read_labelled_pairs
-from crm.data.taxonomy import CLUSTERS_FILE, criterion_clusters
+from crm.data.taxonomy import criterion_clusters
 from crm.errors import CRMError
 from crm.evaluation.report import (
     BUNDLED_REPORTS,
@@ -27,14 +28,14 @@ from crm.evaluation.report import (
 )
 from crm.evaluation.run import Evaluation, evaluate, evaluate_judge
 from crm.evaluation.sets import EvaluationSets, build_sets, read_sets, write_sets
-from crm.paths import BUNDLED, CORPORA, PREFERENCES
+from crm.paths import CHECKPOINTS, CORPORA, PREFERENCES, ROOT
 from crm.registry import DEFAULT, crm_names, get_crm
 from crm.report_table import ReportTable
 
-_ROOT = BUNDLED.parent.parent
-DEFAULT_SETS = _ROOT / "data" / "evaluation-sets"
-SETS_TABLE = _ROOT / "benchmarks" / "results" / "evaluation_sets.md"
-JUDGES_TABLE = _ROOT / "benchmarks" / "results" / "judges.md"
+DEFAULT_SETS = ROOT / "data" / "evaluation-sets"
+SETS_TABLE = ROOT / "benchmarks" / "results" / "evaluation_sets.md"
+_CLUSTERS_OUT = CHECKPOINTS / "criterion-clusters-1.parquet"
+JUDGES_TABLE = ROOT / "benchmarks" / "results" / "judges.md"
 
 _REFERENCES = ("longer", "cosine")
 _SLOW_REFERENCE = "smollm2"
@@ -51,7 +52,7 @@ SeedOption = Annotated[int, typer.Option(help="Of every random choice.")]
 
 def criterion_clusters_command(
     annotations: AnnotationsArgument = None,
-    out: Annotated[Path, typer.Option(help="Where the clusters go.")] = CLUSTERS_FILE,
+    out: Annotated[Path, typer.Option(help="Where the clusters go.")] = _CLUSTERS_OUT,
     share: Annotated[float, typer.Option(min=0.0, max=0.5, help="Of all criteria to hold out.")] = 0.1,
     seed: SeedOption = 0,
 ) -> None:
@@ -61,6 +62,7 @@ def criterion_clusters_command(
     lists = list(chain.from_iterable(map(read_criteria_lists, annotations or [PREFERENCES])))
     with _progress("criteria") as on_progress:
         clusters = cluster_criteria(lists, seed, share, on_progress)
+    out.parent.mkdir(parents=True, exist_ok=True)
     clusters.save(out)
     held_out = sum(cluster.held_out for cluster in clusters.clusters)
     typer.echo(
@@ -86,7 +88,9 @@ def evaluation_sets_command(
     from crm.data.pairs import read_annotations  # noqa: PLC0415
 
     judge = get_crm(general)
-    pairs = read_annotations(annotations, corpora)
+    left_out = LeftOut()
+    pairs = read_annotations(annotations, corpora, left_out=left_out)
+    _say(left_out.note(len(pairs), corpora))
     with _progress("pairs without criteria") as on_progress:
         sets = build_sets(pairs, judge, criterion_clusters(), seed, on_progress)
     manifest = write_sets(out, sets, seed, f"{judge.name} {judge.version}")
@@ -131,7 +135,9 @@ def evaluate_command(
                 f"{dataset.name} is a file: --criterion-crm, --limit, --price-per-hour, --save, --bundle and "
                 "--fresh are for a folder of evaluation sets."
             )
-        judged = read_labelled_pairs(dataset, corpora, None if split == "all" else split)
+        left_out = LeftOut()
+        judged = read_labelled_pairs(dataset, corpora, None if split == "all" else split, left_out)
+        _say(left_out.note(len({item.pair for item in judged}), corpora))
         names = dict.fromkeys([crm, *(_REFERENCES if references else ())])
         _print_evaluations([evaluate(get_crm(name), judged) for name in names])
         return
@@ -202,6 +208,11 @@ def _bundle(reports: Sequence[JudgeReport]) -> None:
             _errors.print(f"The shipped results of {other.judge} are of other sets: evaluate it again.")
     same = [report for report in shipped if report.data == reports[0].data]
     _write_tables(JUDGES_TABLE, "Judges", results_tables(same))
+
+
+def _say(note: str | None) -> None:
+    if note is not None:
+        typer.echo(f"note: {note}", err=True)
 
 
 def _write_tables(path: Path, title: str, tables: Sequence[ReportTable]) -> None:

@@ -12,14 +12,20 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from crm.llm.chat_model import ChatModel
-from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings, TransformersLLMSettings, VLLMLLMSettings
+from crm.llm.settings import (
+    ConfiguredLLM,
+    EndpointLLMSettings,
+    Limits,
+    TransformersLLMSettings,
+    VLLMLLMSettings,
+)
 
 if TYPE_CHECKING:
     from crm.llm.endpoint import RateLimit
 
 
 def make_chat_models(llms: Iterable[ConfiguredLLM], *, keep: bool = False) -> dict[str, ChatModel]:
-    """Return what answers for each LLM, by name; LLMs of one address share the smallest of their limits.
+    """Return what answers for each LLM, by name; those of one provider keep to its limits together.
 
     Args:
         llms: The LLMs.
@@ -31,31 +37,35 @@ def make_chat_models(llms: Iterable[ConfiguredLLM], *, keep: bool = False) -> di
     from crm.llm.endpoint import RateLimit  # noqa: PLC0415  # loads the client
 
     chosen = tuple(llms)
-    rate_limits = {url: RateLimit(*limits) for url, limits in address_limits(chosen).items()}
+    rate_limits = {where: RateLimit(limits) for where, limits in shared_limits(chosen).items()}
     return {llm.name: _chat_model(llm, rate_limits, keep=keep) for llm in chosen}
 
 
-def address_limits(llms: Iterable[ConfiguredLLM]) -> dict[str, tuple[int, float | None]]:
-    """Requests at a time, and a minute or None, of every address: the smallest of its LLMs' limits."""
-    by_url: dict[str, list[EndpointLLMSettings]] = {}
+def place_of(llm: ConfiguredLLM) -> str:
+    """Return where an LLM behind an endpoint shares limits with others: its provider, else its address."""
+    assert isinstance(llm.settings, EndpointLLMSettings)
+    return llm.provider or llm.settings.url
+
+
+def shared_limits(llms: Iterable[ConfiguredLLM]) -> dict[str, Limits]:
+    """Return how fast each place may be asked: as its provider's table says, else its LLMs' largest.
+
+    An LLM's own limits hold for that LLM within these.
+    """
+    by_place: dict[str, list[Limits]] = {}
     for llm in llms:
         if isinstance(llm.settings, EndpointLLMSettings):
-            by_url.setdefault(llm.settings.url, []).append(llm.settings)
-    return {
-        url: (
-            min(settings.concurrency for settings in sharing),
-            min((rate for settings in sharing if (rate := settings.requests_per_minute)), default=None),
-        )
-        for url, sharing in by_url.items()
-    }
+            by_place.setdefault(place_of(llm), []).append(llm.shared or llm.settings.limits)
+    return {place: Limits.largest(several) for place, several in by_place.items()}
 
 
 def _chat_model(llm: ConfiguredLLM, rate_limits: Mapping[str, RateLimit], *, keep: bool) -> ChatModel:
     match llm.settings:
         case EndpointLLMSettings() as settings:
-            from crm.llm.endpoint import EndpointChatModel  # noqa: PLC0415  # loads the client
+            from crm.llm.endpoint import EndpointChatModel, RateLimit  # noqa: PLC0415  # loads the client
 
-            return EndpointChatModel(llm.name, settings, rate_limits[settings.url])
+            own = RateLimit(settings.limits, within=rate_limits[place_of(llm)])
+            return EndpointChatModel(llm.name, settings, own)
         case TransformersLLMSettings() as settings:
             from crm.llm.local import TransformersChatModel  # noqa: PLC0415  # loads PyTorch
 

@@ -26,7 +26,7 @@ from crm.llm.chat_model import (
     split_thinking,
 )
 from crm.llm.client import Endpoint, LLMClient, RequestError, retry_policy
-from crm.llm.settings import EndpointLLMSettings, llms_file, read_endpoint_llm
+from crm.llm.settings import EndpointLLMSettings, Limits, llms_file, read_endpoint_llm
 
 CHAT_PATH = "/chat/completions"
 MAX_FAILURES = 25
@@ -37,6 +37,10 @@ _MAX_INTERACTIVE_RETRIES = 1
 """Of a request that failed for the moment: somebody is looking at the page."""
 _CONTENT_FILTER = "content_filter"
 _MINUTE = 60.0
+CHARACTERS_A_TOKEN = 4.0
+"""Of English; other languages take up to one token a character."""
+ASSUMED_TOKENS = 600
+"""Of an answer, while none of the LLM's has been seen."""
 
 
 def _only(kind: type, otherwise: Any) -> BeforeValidator:
@@ -226,29 +230,53 @@ def llm_named_by(variable: str) -> str | None:
 
 
 class RateLimit:
-    """The turns of all who ask one server; for the coroutines of one event loop."""
+    """The turns of all who ask one server or one LLM; for the coroutines of one event loop."""
 
-    def __init__(self, concurrency: int, requests_per_minute: float | None = None) -> None:
-        """Let so many requests be under way, and begin so many a minute, evenly spread."""
-        self._room = asyncio.Semaphore(concurrency)
-        self._interval = 0.0 if requests_per_minute is None else _MINUTE / requests_per_minute
+    def __init__(self, limits: Limits, within: RateLimit | None = None) -> None:
+        """Let so much be under way, and begin so much a minute, evenly spread.
+
+        Args:
+            within: The limit of all, where this is that of one LLM.
+        """
+        self._room = asyncio.Semaphore(limits.concurrency)
+        self._interval, self._seconds_a_token = (
+            0.0 if a_minute is None else _MINUTE / a_minute
+            for a_minute in (limits.requests_per_minute, limits.tokens_per_minute)
+        )
+        self._within = within
         self._next = 0.0
         self._held_until = 0.0
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait for one's turn; it lasts until the request is over."""
+    async def turn(self, tokens: float = 0.0) -> AsyncIterator[None]:
+        """Wait for one's turn; it lasts until the request is over.
+
+        Args:
+            tokens: That the request is expected to read and write.
+        """
         async with self._room:
-            await self._start()
-            yield
+            await self._start(tokens)
+            if self._within is None:
+                yield
+                return
+            async with self._within.turn(tokens):
+                yield
+
+    def correct(self, tokens: float) -> None:
+        """Note that a request took so many tokens more than was expected, or fewer."""
+        self._next += tokens * self._seconds_a_token
+        if self._within is not None:
+            self._within.correct(tokens)
 
     def hold(self, seconds: float) -> None:
-        """Begin no request for so long."""
+        """Begin no request for so long, here and where this is within."""
         self._held_until = max(self._held_until, monotonic() + seconds)
+        if self._within is not None:
+            self._within.hold(seconds)
 
-    async def _start(self) -> None:
+    async def _start(self, tokens: float) -> None:
         start = max(monotonic(), self._next)
-        self._next = start + self._interval
+        self._next = start + max(self._interval, tokens * self._seconds_a_token)
         # The server may ask to wait longer while this one is waiting.
         while (wait := max(start, self._held_until) - monotonic()) > 0:
             await asyncio.sleep(wait)
@@ -258,7 +286,7 @@ class EndpointChatModel:
     """An LLM behind an endpoint; implements ``ChatModel``."""
 
     def __init__(self, name: str, settings: EndpointLLMSettings, rate_limit: RateLimit) -> None:
-        """Describe an LLM; ``rate_limit`` is shared by all of one address.
+        """Describe an LLM; ``rate_limit`` is its own, within that of its provider.
 
         Raises ConfigError: The API key is not there.
         """
@@ -267,6 +295,7 @@ class EndpointChatModel:
         self._client = LLMClient(endpoint_of(name, settings, "its table"))
         self._client.connect()
         self._failed_in_a_row = 0
+        self._written = _Written(min(settings.max_tokens or ASSUMED_TOKENS, ASSUMED_TOKENS))
 
     async def ask(self, prompts: Sequence[Prompt], on_outcome: Callable[[Outcome], None]) -> None:
         """Ask for a response to every prompt; each outcome is passed on as soon as it is known.
@@ -293,8 +322,11 @@ class EndpointChatModel:
         on_outcome: Callable[[Outcome], None],
     ) -> None:
         for prompt in remaining:
-            request = _Request(self._client, connection, self._rate_limit, prompt)
+            read = sum(map(len, (message["content"] for message in self._settings.messages(prompt.text))))
+            expected = read / CHARACTERS_A_TOKEN + self._written.mean
+            request = _Request(self._client, connection, self._rate_limit, prompt, expected)
             outcome = await request.outcome(request_body(self._settings, prompt.text))
+            self._written.note(outcome)
             on_outcome(outcome)
             self._notice(outcome)
 
@@ -311,16 +343,40 @@ class EndpointChatModel:
             )
 
 
+class _Written:
+    """The mean length of an LLM's answers so far, in tokens."""
+
+    def __init__(self, assumed: float) -> None:
+        self.mean = assumed
+        self._n = 0
+
+    def note(self, outcome: Outcome) -> None:
+        """Take an answer in; what was assumed goes with the first."""
+        if isinstance(outcome.result, LLMReply) and outcome.tokens.completion is not None:
+            self._n += 1
+            self.mean += (outcome.tokens.completion - self.mean) / self._n
+
+
+def _total(tokens: Usage) -> int:
+    return (tokens.prompt or 0) + (tokens.completion or 0)
+
+
 class _Request:
     """One query on its way to an answer, through as many attempts as it takes."""
 
     def __init__(
-        self, client: LLMClient, connection: httpx2.AsyncClient, rate_limit: RateLimit, prompt: Prompt
+        self,
+        client: LLMClient,
+        connection: httpx2.AsyncClient,
+        rate_limit: RateLimit,
+        prompt: Prompt,
+        expected: float,
     ) -> None:
         self._client = client
         self._connection = connection
         self._rate_limit = rate_limit
         self._prompt = prompt
+        self._expected = expected
         self._tokens = Usage()
         self._seconds = 0.0
         self._failures: list[FailureKind] = []
@@ -343,8 +399,9 @@ class _Request:
         return Outcome(self._prompt, result, self._tokens, self._seconds, tuple(self._failures))
 
     async def _attempt(self, body: Mapping[str, Any]) -> LLMReply:
-        async with self._rate_limit.turn():
+        async with self._rate_limit.turn(self._expected):
             start = perf_counter()
+            before = self._tokens
             try:
                 return await self._reply(body)
             except RequestError as error:
@@ -354,6 +411,8 @@ class _Request:
                 raise
             finally:
                 self._seconds = perf_counter() - start
+                if (taken := _total(self._tokens) - _total(before)) > 0:
+                    self._rate_limit.correct(taken - self._expected)
 
     async def _reply(self, body: Mapping[str, Any]) -> LLMReply:
         try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -26,6 +26,7 @@ from crm.config import (
     Variable,
     VLLMSettings,
     read_settings,
+    read_shared,
     read_tables,
     table_error,
 )
@@ -33,6 +34,8 @@ from crm.errors import ConfigError
 from crm.version import version_of
 
 _SHOWN_ONLY = ("title", "note", "requests_per_minute")
+DEFAULTS, PROVIDER = "defaults", "provider"
+"""Tables of ``llms.toml`` that hold what all LLMs share, and what those of one provider do."""
 _PER = 1_000_000
 """Tokens that a configured price is for."""
 _MAX_NAMES_LISTED = 8
@@ -103,6 +106,68 @@ def _without_secrets(key: str, value: object) -> object:
     return value
 
 
+Concurrency: TypeAlias = Annotated[int, Field(ge=1, le=1024)]
+Rate: TypeAlias = Annotated[float, Field(gt=0)]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How fast a server may be asked: requests at a time, and requests and tokens a minute; None for any."""
+
+    concurrency: int
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+    @classmethod
+    def largest(cls, several: Sequence[Limits]) -> Limits:
+        """Return the largest of each limit that some of several have."""
+        return cls(
+            max(each.concurrency for each in several),
+            max((rate for each in several if (rate := each.requests_per_minute)), default=None),
+            max((rate for each in several if (rate := each.tokens_per_minute)), default=None),
+        )
+
+    def within(self, other: Limits) -> Limits:
+        """Return the smaller of each limit."""
+        return Limits(
+            min(self.concurrency, other.concurrency),
+            _smaller(self.requests_per_minute, other.requests_per_minute),
+            _smaller(self.tokens_per_minute, other.tokens_per_minute),
+        )
+
+    def of_each(self, n: int) -> Limits:
+        """Return the share of each of so many that ask at the same time."""
+        requests, tokens = self.requests_per_minute, self.tokens_per_minute
+        return Limits(self.concurrency // n, requests and requests / n, tokens and tokens / n)
+
+
+def _smaller(one: float | None, other: float | None) -> float | None:
+    return min((rate for rate in (one, other) if rate is not None), default=None)
+
+
+class ProviderSettings(Settings):
+    """Keys of a table ``[provider.NAME]``: an endpoint with an account, whose limits its LLMs share.
+
+    Every key but the limits means what it means of an LLM, and each of the provider's LLMs has it that has no
+    other.
+    """
+
+    url: Url | None = None
+    api_key_env: Variable | None = None
+    max_tokens_key: Literal["max_tokens", "max_completion_tokens"] | None = None
+    extra_body: dict[str, Any] | None = None
+    timeout: Seconds | None = None
+    retries: Annotated[int, Field(ge=0, le=20)] | None = None
+    concurrency: Concurrency = 8
+    requests_per_minute: Rate | None = None
+    tokens_per_minute: Rate | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """How fast all its LLMs together may be asked."""
+        return Limits(self.concurrency, self.requests_per_minute, self.tokens_per_minute)
+
+
 class EndpointLLMSettings(LLMSettings):
     """Keys with ``provider = "openai"``: a server that speaks the protocol of OpenAI's chat completions.
 
@@ -116,6 +181,7 @@ class EndpointLLMSettings(LLMSettings):
         retries: How often a request that failed for the moment is sent again.
         concurrency: Requests under way at a time.
         requests_per_minute: Requests begun in a minute at most.
+        tokens_per_minute: Tokens read and written in a minute at most.
     """
 
     provider: Literal["openai"] = "openai"
@@ -126,8 +192,14 @@ class EndpointLLMSettings(LLMSettings):
     extra_body: dict[str, Any] = Field(default_factory=dict)
     timeout: Seconds = 120.0
     retries: Annotated[int, Field(ge=0, le=20)] = 6
-    concurrency: Annotated[int, Field(ge=1, le=1024)] = 8
-    requests_per_minute: Annotated[float, Field(gt=0)] | None = None
+    concurrency: Concurrency = 8
+    requests_per_minute: Rate | None = None
+    tokens_per_minute: Rate | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """How fast this LLM may be asked, whatever others of its provider are."""
+        return Limits(self.concurrency, self.requests_per_minute, self.tokens_per_minute)
 
     def identity(self) -> dict[str, Any]:
         """Return what answers depend on; the model is a name at the endpoint, never a folder here."""
@@ -179,7 +251,14 @@ VARIABLE = "USL_LLMS"
 """Environment variable that names the file."""
 DEFAULT_FILE = Path(__file__).resolve().parents[2] / "llms.toml"
 
-LLMS = TableKind("LLM", "LLMs", "provider", f"fix the path, given as --config or in {VARIABLE}")
+LLMS = TableKind(
+    "LLM",
+    "LLMs",
+    "provider",
+    f"fix the path, given as --config or in {VARIABLE}",
+    shared=frozenset((DEFAULTS, PROVIDER)),
+)
+_PROVIDERS = TableKind("provider", "providers", "", LLMS.fix)
 
 
 def llms_file(chosen: Path | None = None) -> Path:
@@ -207,10 +286,14 @@ class ConfiguredLLM:
     Attributes:
         name: The LLM's name, also in the benchmark.
         settings: Where it runs and how it is asked.
+        provider: The provider's table; empty where it has none.
+        shared: The limits of the provider's table.
     """
 
     name: str
     settings: LLMSettings
+    provider: str = ""
+    shared: Limits | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -230,7 +313,10 @@ def read_llms(file: Path, names: Sequence[str] = ()) -> tuple[ConfiguredLLM, ...
             raise ConfigError(no_llm_message(name, file.name, tables))
     if not tables:
         raise ConfigError(f"{file.name} holds no LLM: write a table for each, as llms.example.toml shows.")
-    return tuple(_configured(name, tables[name], file) for name in tables if not names or name in names)
+    common = _Common.read(file)
+    return tuple(
+        _configured(name, tables[name], file, common) for name in tables if not names or name in names
+    )
 
 
 def read_endpoint_llm(file: Path, name: str, variable: str) -> EndpointLLMSettings:
@@ -245,11 +331,12 @@ def read_endpoint_llm(file: Path, name: str, variable: str) -> EndpointLLMSettin
             f"{variable} names an LLM that {file.name} does not have: "
             f"name one of {', '.join(tables) or 'none'}."
         )
-    if tables[name].get("provider", "openai") != "openai":
+    settings = _configured(name, tables[name], file, _Common.read(file)).settings
+    if not isinstance(settings, EndpointLLMSettings):
         raise ConfigError(
             f'{variable} names {name!r}, which is not behind an endpoint: name one with provider = "openai".'
         )
-    return read_settings(EndpointLLMSettings, tables[name], name=name, file=file, kind=LLMS)
+    return settings
 
 
 def no_llm_message(name: str, place: str, known: Iterable[str]) -> str:
@@ -261,11 +348,66 @@ def no_llm_message(name: str, place: str, known: Iterable[str]) -> str:
     return f"There is no LLM {name!r} in {place}; {hint}"
 
 
-def _configured(name: str, values: object, file: Path) -> ConfiguredLLM:
+@dataclass(frozen=True)
+class _Common:
+    """What LLMs of a file share.
+
+    Attributes:
+        defaults: Keys of every LLM that has no others.
+        providers: Settings of the providers' tables, by name.
+    """
+
+    defaults: Mapping[str, Any]
+    providers: Mapping[str, ProviderSettings]
+
+    @classmethod
+    def read(cls, file: Path) -> _Common:
+        """Read the tables. Raises ConfigError: A key is wrong, or one of the defaults fits no LLM."""
+        defaults = read_shared(file, LLMS, DEFAULTS)
+        known = {key for settings in PROVIDERS.values() for key in settings.model_fields}
+        for key in defaults:
+            if key not in known or key in _OF_ONE:
+                problem = f"the key {key!r} cannot stand for all LLMs"
+                raise ConfigError(f"{file.name}, [{DEFAULTS}]: {problem}: write it in their tables.")
+        tables = read_shared(file, LLMS, PROVIDER)
+        for name, values in tables.items():
+            if name in PROVIDERS and name != "openai":
+                raise ConfigError(
+                    f"{file.name}: [{PROVIDER}.{name}] runs in this process: choose another name."
+                )
+            if not isinstance(values, dict):
+                raise ConfigError(f"{file.name}: write [{PROVIDER}.NAME] above the keys of a provider.")
+        providers = {
+            name: read_settings(ProviderSettings, values, name=name, file=file, kind=_PROVIDERS)
+            for name, values in tables.items()
+        }
+        return cls(defaults, providers)
+
+
+_OF_ONE = frozenset(("model", "title", "note", "url", "api_key_env"))
+"""Keys by which LLMs differ; a key for one address is never sent to another."""
+
+
+def _configured(name: str, values: object, file: Path, common: _Common) -> ConfiguredLLM:
     assert isinstance(values, dict)
-    provider = values.get("provider", "openai")
-    if not isinstance(provider, str) or provider not in PROVIDERS:
-        problem = f"the key 'provider' must be one of {', '.join(PROVIDERS)}"
+    provider = values.get("provider", common.defaults.get("provider", "openai"))
+    known = dict.fromkeys((*PROVIDERS, *common.providers))
+    if not isinstance(provider, str) or provider not in known:
+        problem = f"the key 'provider' must be one of {', '.join(known)}"
         raise table_error(problem, name=name, file=file, kind=LLMS)
-    settings = read_settings(PROVIDERS[provider], values, name=name, file=file, kind=LLMS)
-    return ConfiguredLLM(name, settings)
+    of_provider = common.providers.get(provider)
+    if of_provider is not None and "url" in values:
+        if "provider" in values or "provider" in common.defaults:
+            problem = f"the key 'url' stands in [{PROVIDER}.{provider}], from which the API key is, too"
+            raise table_error(problem, name=name, file=file, kind=LLMS)
+        of_provider = None
+    protocol = "openai" if of_provider is not None else provider
+    settings = PROVIDERS[protocol]
+    given = {key: value for key, value in common.defaults.items() if key in settings.model_fields}
+    if of_provider is not None:
+        given |= of_provider.model_dump(include=of_provider.model_fields_set)
+    given |= values | {"provider": protocol}
+    read = read_settings(settings, given, name=name, file=file, kind=LLMS)
+    if of_provider is None:
+        return ConfiguredLLM(name, read)
+    return ConfiguredLLM(name, read, provider, of_provider.limits)

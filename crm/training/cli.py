@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from crm.data.corpora import LeftOut
 from crm.data.pairs import MODERN_ANNOTATIONS, OWN_ANNOTATIONS, Directions, read_annotations
 from crm.embedded.concepts import concept_classifier
 from crm.embedded.encoder import MAX_WINDOWS, sentence_encoder
@@ -24,10 +25,19 @@ from crm.embedded.reliability import KindsOfReliability
 from crm.embedded.representation import Representation, load_arrays
 from crm.embedded.representation import representation as bundled_representation
 from crm.embedded.style import style_sheet
-from crm.paths import CONCEPTS_FILE, CORPORA, EMBEDDED_FILE, PREFERENCES, REPRESENTATION_FILE
-from crm.training.classifier.command import train_classifier
+from crm.errors import CRMError
+from crm.paths import (
+    CHECKPOINTS,
+    CONCEPTS_FILE,
+    CORPORA,
+    EMBEDDED_FILE,
+    PREFERENCES,
+    REPRESENTATION_FILE,
+)
+from crm.training.classifier.command import say_left_out, train_classifier
 
 if TYPE_CHECKING:
+    from crm.protocol import Floats
     from crm.training.encoded import ResponseEncoder
 
 app = typer.Typer(no_args_is_help=True, help="Train judges.")
@@ -64,7 +74,8 @@ CorporaOption = Annotated[Path, typer.Option(help="The corpora with the annotate
 
 @app.command("representation")
 def train_representation(
-    out: Annotated[Path, typer.Option(help="Where the fitted arrays go.")] = REPRESENTATION_FILE,
+    out: Annotated[Path, typer.Option(help="Where the fitted arrays go.")] = CHECKPOINTS
+    / REPRESENTATION_FILE.name,
     preferences: PreferencesOption = PREFERENCES,
     further: FurtherOption = OWN_ANNOTATIONS,
     corpora: CorporaOption = CORPORA,
@@ -77,7 +88,10 @@ def train_representation(
     from crm.training.embedded import fit_representation  # noqa: PLC0415
     from crm.training.tones import read_tone_contrasts  # noqa: PLC0415
 
-    pairs = [item.pair for item, _ in _train_split((preferences, further), corpora)]
+    left_out = LeftOut()
+    pairs = [item.pair for item, _ in _split("train", (preferences, further), corpora, left_out)]
+    say_left_out(left_out, len(pairs), corpora)
+    _make_folder_of(out)
     answers = list(dict.fromkeys(answer for pair in pairs for answer in query_responses(pair)))
     texts = [text for text, _ in answers]
     with _progress("responses") as on_progress:
@@ -98,7 +112,7 @@ def train_representation(
 
 @app.command("concepts")
 def train_concepts(
-    out: Annotated[Path, typer.Option(help="Where the classifier goes.")] = CONCEPTS_FILE,
+    out: Annotated[Path, typer.Option(help="Where the classifier goes.")] = CHECKPOINTS / CONCEPTS_FILE.name,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
     apart: Annotated[
         float, typer.Option(min=0.01, max=0.5, help="Share of the wishes kept apart to calibrate on.")
@@ -118,6 +132,7 @@ def train_concepts(
         split_wishes,
     )
 
+    _make_folder_of(out)
     kept, used = split_wishes(read_concept_wishes(), apart, seed)
     concepts, named, turns = concept_names(used), read_concept_names(), read_turns()
     networks = []
@@ -136,7 +151,7 @@ def train_concepts(
 
 @app.command("embedded")
 def train_embedded(
-    out: Annotated[Path, typer.Option(help="Where the weights go.")] = EMBEDDED_FILE,
+    out: Annotated[Path, typer.Option(help="Where the weights go.")] = CHECKPOINTS / EMBEDDED_FILE.name,
     representation: Annotated[Path, typer.Option(help="The fitted representation.")] = REPRESENTATION_FILE,
     preferences: PreferencesOption = PREFERENCES,
     further: FurtherOption = OWN_ANNOTATIONS,
@@ -161,6 +176,9 @@ def train_embedded(
     guard_of: Annotated[
         Path | None, typer.Option(help="Weights whose guard is taken over instead of fitting one.")
     ] = None,
+    general_of: Annotated[
+        Path | None, typer.Option(help="Weights whose default ranking ∅ is taken over likewise.")
+    ] = None,
     version: Annotated[str, typer.Option(help="Version written into the weights.")] = VERSION,
 ) -> None:
     """Fit the embedded CRM on the train split; the same seed gives the same weights."""
@@ -170,23 +188,13 @@ def train_embedded(
     from crm.training.embedded import (  # noqa: PLC0415
         NetworkOptions,
         concept_directions,
-        encoded_pairs,
         fit_members,
         right_by_kind,
         training_set,
         wording_set,
     )
     from crm.training.encoded import ResponseEncoder  # noqa: PLC0415
-    from crm.training.general import (  # noqa: PLC0415
-        Verdicts,
-        annotated_verdicts,
-        fit_general,
-        general_data,
-        general_llms,
-        read_general_pairs,
-        read_human_ratings,
-        read_rated_responses,
-    )
+    from crm.training.general import check_general_data  # noqa: PLC0415
     from crm.training.safeguards import fit_scope_classifier  # noqa: PLC0415
     from crm.training.tones import (  # noqa: PLC0415
         STYLE_PAIRS,
@@ -197,10 +205,17 @@ def train_embedded(
     )
 
     started = time.monotonic()
-    encode = ResponseEncoder(Representation.load(representation), encoded)
+    fitted = Representation.load(representation)
+    general = None if general_of is None else _general_of(general_of, fitted)
+    if general is None:
+        check_general_data(corpora)
+    _make_folder_of(out)
+    encode = ResponseEncoder(fitted, encoded)
     concepts = concept_classifier()
-    of_today = _train_split((modern,), corpora)
-    annotated = [*_train_split((preferences, further), corpora), *of_today]
+    left_out = LeftOut()
+    of_today = _split("train", (modern,), corpora, left_out)
+    annotated = [*_split("train", (preferences, further), corpora, left_out), *of_today]
+    say_left_out(left_out, len(annotated), corpora)
     if share < 1.0:
         drawn = np.random.default_rng(seed).permutation(len(annotated))[: round(share * len(annotated))]
         annotated = [annotated[index] for index in sorted(drawn.tolist())]
@@ -209,20 +224,17 @@ def train_embedded(
     if without_held_out_criteria:
         annotated, toned = _generalising(annotated), _generalising(toned)
     wishes = read_concept_wishes()
-    compared = [] if without_held_out_criteria else read_comparisons(corpora, wishes, seed=seed)
+    compared = (
+        [] if without_held_out_criteria else read_comparisons(corpora, wishes, seed=seed, left_out=LeftOut())
+    )
     pairs = [*annotated, *toned, *compared]
     with _progress("responses") as on_progress:
         data = training_set(pairs, encode, concepts, on_progress)
     guard = _guard_of(guard_of) if guard_of else _fitted_guard(annotated, attacks, seed, encode)
-    judged = read_general_pairs(corpora, general_instructions, seed)
-    with _progress("responses for ∅") as on_progress:
-        difference, _ = encoded_pairs([item.pair for item in judged], encode, on_progress)
-        of_people, _ = encoded_pairs([item.pair for item, _ in of_today], encode, on_progress)
-        rated = read_rated_responses(corpora, general_prompts, seed)
-        duels = rated.duels(encode(rated.answers, on_progress)[0])
-    verdicts = Verdicts(of_people, np.array(annotated_verdicts(modern, "train"), dtype=np.float32))
-    ratings = read_human_ratings(corpora, general_llms(judged))
-    general = fit_general(general_data(judged, difference, ratings, verdicts, duels))
+    if general is None:
+        general = _fitted_general(
+            of_today, modern, corpora, encode, (general_instructions, general_prompts, seed)
+        )
     wordings = wording_set(wishes, concepts)
     with _progress("networks") as on_progress:
         trained, styles = fit_members(
@@ -242,7 +254,7 @@ def train_embedded(
     scaled = [member.scaled(_SHARPNESS, _ECHO) for member in trained]
     directions = concept_directions(scaled, styles * np.float32(_SHARPNESS), wordings)
     with _progress("responses of unseen instructions") as on_progress:
-        unseen = _split("dev", (preferences, modern), corpora)
+        unseen = _split("dev", (preferences, modern), corpora, LeftOut())
         found = training_set(unseen, encode, concepts, on_progress)
     right = right_by_kind(found, found.margins(scaled, directions))
     save_weights(
@@ -262,7 +274,8 @@ def train_embedded(
 @app.command("passages")
 def train_passages(
     representation: Annotated[Path, typer.Option(help="The representation without.")] = REPRESENTATION_FILE,
-    out: Annotated[Path, typer.Option(help="Where the representation goes.")] = REPRESENTATION_FILE,
+    out: Annotated[Path, typer.Option(help="Where the representation goes.")] = CHECKPOINTS
+    / REPRESENTATION_FILE.name,
     preferences: PreferencesOption = PREFERENCES,
     further: FurtherOption = OWN_ANNOTATIONS,
     modern: ModernOption = MODERN_ANNOTATIONS,
@@ -273,7 +286,10 @@ def train_passages(
     """Fit how passages are stored; all stored representations must be computed again after it."""
     from crm.training.passages import PassageData, PassageEmbeddings, PassageOptions, fit_space  # noqa: PLC0415
 
-    annotated = _train_split((preferences, further, modern), corpora)
+    left_out = LeftOut()
+    annotated = _split("train", (preferences, further, modern), corpora, left_out)
+    say_left_out(left_out, len(annotated), corpora)
+    _make_folder_of(out)
     with _progress("passages") as on_progress:
         data = PassageData.of(annotated, PassageEmbeddings(embedded), on_progress)
     with _progress("steps") as on_progress:
@@ -289,7 +305,8 @@ def train_passages(
 @app.command("mixture")
 def train_mixture(
     weights: Annotated[Path, typer.Option(help="Weights of an embedded CRM.")] = EMBEDDED_FILE,
-    out: Annotated[Path, typer.Option(help="Where the weights with passages go.")] = EMBEDDED_FILE,
+    out: Annotated[Path, typer.Option(help="Where the weights with passages go.")] = CHECKPOINTS
+    / EMBEDDED_FILE.name,
     representation: Annotated[Path, typer.Option(help="The fitted representation.")] = REPRESENTATION_FILE,
     preferences: PreferencesOption = PREFERENCES,
     modern: ModernOption = MODERN_ANNOTATIONS,
@@ -309,13 +326,14 @@ def train_mixture(
         weights_with,
     )
 
+    _make_folder_of(out)
     concepts, arrays = concept_classifier(), load_arrays(weights)
     members, styles = members_of(arrays), arrays["concept_directions"].astype(np.float32)
     embed, encode = PassageEmbeddings(embedded), ResponseEncoder(Representation.load(representation), encoded)
     parts, signs, unseen = [], [], []
     with _progress("responses and passages of unseen instructions") as on_progress:
         for file in (modern, preferences):
-            pairs = _split("dev", (file,), corpora)
+            pairs = _split("dev", (file,), corpora, LeftOut())
             data, in_passages = (
                 training_set(pairs, encode, concepts),
                 PassageData.of(pairs, embed, on_progress),
@@ -357,12 +375,62 @@ def _fitted_guard(annotated: list[Directions], attacks: int, seed: int, encode: 
         return fit_guard(gaming, ordinary, seen_columns(encode.features))
 
 
-def _train_split(files: tuple[Path, ...], corpora: Path) -> list[Directions]:
-    return _split("train", files, corpora)
+def _fitted_general(
+    of_today: list[Directions],
+    modern: Path,
+    corpora: Path,
+    encode: ResponseEncoder,
+    drawn: tuple[int, int, int],
+) -> Floats:
+    """Fit the direction of the default ranking, on as many instructions and prompts a source, by a seed."""
+    from crm.training.embedded import encoded_pairs  # noqa: PLC0415
+    from crm.training.general import (  # noqa: PLC0415
+        Verdicts,
+        annotated_verdicts,
+        fit_general,
+        general_data,
+        general_llms,
+        read_general_pairs,
+        read_human_ratings,
+        read_rated_responses,
+    )
+
+    instructions, prompts, seed = drawn
+    judged = read_general_pairs(corpora, instructions, seed)
+    with _progress("responses for ∅") as on_progress:
+        difference, _ = encoded_pairs([item.pair for item in judged], encode, on_progress)
+        of_people, _ = encoded_pairs([item.pair for item, _ in of_today], encode, on_progress)
+        rated = read_rated_responses(corpora, prompts, seed)
+        duels = rated.duels(encode(rated.answers, on_progress)[0])
+    verdicts = Verdicts(of_people, np.array(annotated_verdicts(modern, "train"), dtype=np.float32))
+    ratings = read_human_ratings(corpora, general_llms(judged))
+    return fit_general(general_data(judged, difference, ratings, verdicts, duels))
 
 
-def _split(split: Literal["train", "dev"], files: tuple[Path, ...], corpora: Path) -> list[Directions]:
-    return [item for file in files for item in read_annotations(file, corpora, split=split)]
+def _general_of(weights: Path, fitted: Representation) -> Floats:
+    """Return other weights' direction of the default ranking. Raises CRMError: Theirs are other features."""
+    arrays = load_arrays(weights, "general", "representation_digest")
+    if str(arrays["representation_digest"]) != fitted.digest:
+        raise CRMError(
+            f"{weights.name} reads another representation than is trained on, so its default ranking cannot "
+            "be taken over: name weights of the same one."
+        )
+    general: Floats = arrays["general"].astype(np.float32)
+    return general
+
+
+def _make_folder_of(out: Path) -> None:
+    """Make the folder of a result before the training, which may take long. Raises CRMError: It cannot be."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CRMError(f"{out} cannot be written ({error.strerror}): choose another --out.") from error
+
+
+def _split(
+    split: Literal["train", "dev"], files: tuple[Path, ...], corpora: Path, left_out: LeftOut
+) -> list[Directions]:
+    return [item for file in files for item in read_annotations(file, corpora, split, left_out)]
 
 
 def _generalising(pairs: list[Directions]) -> list[Directions]:

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crm.criteria import CriteriaSet, Criterion
-from crm.data.pairs import CorporaTexts, Directions, both_directions, read_json_lines
+from crm.data.corpora import CorporaTexts, LeftOut, TextMissingError, read_json_lines
+from crm.data.pairs import Directions, both_directions
 from crm.errors import CRMError
 from crm.protocol import Pair
 from crm.training.concepts import Wish
@@ -30,12 +31,14 @@ def read_comparisons(
     split: str = "train",
     seed: int = 0,
     path: Path = COMPARISONS,
+    left_out: LeftOut | None = None,
 ) -> list[Directions]:
     """Read compared pairs, each under wishes for the concepts of which either side has more.
 
     Args:
         wishes: Whose words are drawn.
         split: ``train`` or ``dev``, by instruction.
+        left_out: Where pairs are counted whose texts are not there; without it there must be none.
 
     Raises:
         CRMError: A row that is not as described, a concept that no wish asks for, or a response that the
@@ -57,6 +60,9 @@ def read_comparisons(
             _, response_b = texts.response(row["source"], index, row["model_b"])
             met = _met(row["more_a"], row["more_b"], worded, draw)
         except (LookupError, TypeError, ValueError) as error:
+            if left_out is not None and isinstance(error, TextMissingError):
+                left_out.count(row["source"])
+                continue
             raise CRMError(f"{path.name}, row {number}: {error}.") from error
         pairs.append(
             both_directions(

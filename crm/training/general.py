@@ -25,7 +25,14 @@ from scipy.special import expit, logit
 from torch.nn import functional
 
 from crm.criteria import CriteriaSet
-from crm.data.pairs import CorporaTexts, LabelledPair, read_alpaca_eval, read_json_lines
+from crm.data.corpora import (
+    CorporaTexts,
+    alpaca_eval_file,
+    modern_file,
+    read_alpaca_eval,
+    read_json_lines,
+)
+from crm.data.pairs import LabelledPair
 from crm.embedded.model import QueryResponse
 from crm.errors import CRMError
 from crm.protocol import Floats, Pair, probabilities
@@ -256,6 +263,18 @@ def annotated_verdicts(path: Path, split: str) -> list[float]:
             sure = _SURENESS[row["sure"]]
             found.append({"a": sure, "b": 1.0 - sure}.get(row["typical"], 0.5))
     return found
+
+
+def check_general_data(corpora: Path) -> None:
+    """See that all is there that the default ranking is fitted on. Raises CRMError: Something is missing."""
+    sources = (modern_file(source) for source in _SOURCES)
+    needed = (PREFERENCES_FILE, LEADERBOARD_FILE, RATINGS_FILE, alpaca_eval_file(BASELINE).path, *sources)
+    if missing := [str(file) for file in needed if not (corpora / file).is_file()]:
+        raise CRMError(
+            f"The default ranking ∅ is fitted on people's votes, of which {corpora} lacks {missing[0]}"
+            f"{f' and {len(missing) - 1} more files' if len(missing) > 1 else ''}: add --general-of "
+            "bundled/crm/embedded-4.npz, which takes it over from the bundled weights."
+        )
 
 
 def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[LabelledPair]:

@@ -5,7 +5,7 @@ once is not embedded again.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,7 +19,7 @@ from db.records import BenchmarkRef
 from db.repositories import _rows
 from db.repositories._rows import upsert
 from db.repositories.scores import delete_scores
-from db.serialization import pack, unpack
+from db.serialization import pack, packed_names, unpack
 
 
 def put_representation(
@@ -55,21 +55,40 @@ def get_representation(
     return None if payload is None else unpack(payload)
 
 
-def read_representations(
+def representation_arrays(
     session: Session, benchmark: BenchmarkRef, llms: Sequence[str], name: str
-) -> Iterator[dict[str, NDArray[Any]] | None]:
-    """Yield the stored arrays of LLMs in their order, None for one that has no such representation.
+) -> tuple[str, ...]:
+    """Return the names of the arrays that a representation consists of, by the first LLM that has it."""
+    payloads = (_stored(session, benchmark, _rows.llm_id(session, benchmark, llm), name) for llm in llms)
+    return next((packed_names(payload) for payload in payloads if payload is not None), ())
 
-    They are unpacked a few at a time by all processors. Raises as `get_representation`.
+
+def read_representations(
+    session: Session,
+    benchmark: BenchmarkRef,
+    llms: Sequence[str],
+    name: str,
+    *,
+    only: Collection[str],
+    take: Callable[[int, Mapping[str, NDArray[Any]] | None], None],
+) -> None:
+    """Pass on some of the stored arrays of LLMs by their places, None for one without such a representation.
+
+    They are unpacked a few at a time by all processors, which call ``take``. Raises as `get_representation`.
     """
     workers = os.cpu_count() or 1
+
+    def unpacked(place: int, payload: bytes | None) -> None:
+        take(place, None if payload is None else unpack(payload, only))
+
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(llms), workers):
+            places = range(start, min(start + workers, len(llms)))
             payloads = [
-                _stored(session, benchmark, _rows.llm_id(session, benchmark, llm), name)
-                for llm in llms[start : start + workers]
+                _stored(session, benchmark, _rows.llm_id(session, benchmark, llms[place]), name)
+                for place in places
             ]
-            yield from pool.map(lambda payload: None if payload is None else unpack(payload), payloads)
+            list(pool.map(unpacked, places, payloads))
 
 
 def get_query_representation(

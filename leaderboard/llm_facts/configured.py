@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings
 from leaderboard.llm_facts.catalogue import Catalogue
@@ -28,7 +29,7 @@ def _with_price(llm: ConfiguredLLM, catalogue: Catalogue) -> ConfiguredLLM:
         return llm
     price = facts.price.value
     known = {"price_prompt": price.input, "price_completion": price.output}
-    return ConfiguredLLM(llm.name, settings.model_copy(update=known))
+    return replace(llm, settings=settings.model_copy(update=known))
 
 
 def _bills(llm: ConfiguredLLM) -> bool:

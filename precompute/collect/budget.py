@@ -8,14 +8,11 @@ from math import ceil
 from typing import overload
 
 from crm.llm.chat_model import Prompt
+from crm.llm.endpoint import ASSUMED_TOKENS, CHARACTERS_A_TOKEN
 from crm.llm.settings import ConfiguredLLM
 
-CHARACTERS_A_TOKEN = 4.0
-"""Of English; other languages take up to one token a character."""
 _TOKENS_AROUND = 8
 """That a chat template adds to a conversation."""
-ASSUMED_TOKENS = 600
-"""Of an answer, while none of the LLM's has been seen."""
 
 
 def prompt_tokens(llm: ConfiguredLLM, prompt: Prompt, characters_a_token: float = CHARACTERS_A_TOKEN) -> int:

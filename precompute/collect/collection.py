@@ -56,8 +56,8 @@ class CollectSummary:
         reused: How many responses were taken over from other benchmarks, by LLM.
         stats: What came of it, by LLM.
         totals: What is stored of it in all, by LLM.
-        embedded: The representations of the whole benchmark; None where the encoder is not installed, as in
-            vLLM's environment.
+        embedded: The representations of the whole benchmark; None where they were not to be computed, or the
+            encoder is not installed, as in vLLM's environment.
         baseline: The baseline, where it is another now than before; else None.
         made_own: Whether the benchmark was a bundled one and is the user's own now.
     """
@@ -88,6 +88,7 @@ def collect_responses(
     again: bool = False,
     baseline: str | None = None,
     budget: float | None = None,
+    embed: bool = True,
     on_progress: Callable[[Collection[LLMStats]], None] = lambda _: None,
     engine: Engine | None = None,
 ) -> CollectSummary:
@@ -105,6 +106,7 @@ def collect_responses(
         baseline: the LLM that the others are to be compared with, as soon as it has answered; by default what
             there is, else the one that the sample was drawn for, else the first of the file.
         budget: money that may be spent; what it does not suffice for is left for the next run.
+        embed: whether the representations are computed at the end.
         on_progress: called with what came in, after every response.
         engine: where LLMs are asked and responses encoded; default this process.
 
@@ -151,7 +153,9 @@ def collect_responses(
         )
         totals = collection_totals(session, benchmark)
     embedded = (
-        embed_benchmark(database, slug, representation(), engine=engine) if find_spec(_ENCODER) else None
+        embed_benchmark(database, slug, representation(), engine=engine)
+        if embed and find_spec(_ENCODER)
+        else None
     )
     n_reused = {llm: len(queries) for llm, queries in reused.items() if queries}
     return CollectSummary(slug, plans, n_reused, stats, totals, embedded, new_baseline, made_own)

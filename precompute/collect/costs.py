@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings
+from crm.llm.endpoint import ASSUMED_TOKENS, CHARACTERS_A_TOKEN
+from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings, Limits
 from crm.report_table import ReportTable
 from db.source_records import AnswerStatus, AnswerTotals
 from leaderboard.llm_facts.configured import has_price
 from leaderboard.scoring_jobs.progress import duration
-from precompute.collect.budget import ASSUMED_TOKENS, CHARACTERS_A_TOKEN, prompt_tokens
+from precompute.collect.budget import prompt_tokens
 from precompute.collect.runner import PromptPlan
 from precompute.errors import PrecomputeError
 
@@ -55,12 +56,14 @@ def estimate_of(plan: PromptPlan, totals: AnswerTotals) -> Estimate:
     an_answer = totals.completion_tokens / observed if observed else _assumed_tokens(plan.llm)
     seconds = totals.seconds / observed if observed else ASSUMED_SECONDS
     read, written = sum(a_prompt), ceil(an_answer * len(plan.missing))
-    at_a_time, a_minute = 1, None
-    if isinstance(settings, EndpointLLMSettings):
-        at_a_time, a_minute = settings.concurrency, settings.requests_per_minute
-    whole = seconds * ceil(len(plan.missing) / at_a_time)
-    if a_minute is not None:
-        whole = max(whole, 60 * len(plan.missing) / a_minute)
+    limits = settings.limits if isinstance(settings, EndpointLLMSettings) else Limits(1)
+    whole = seconds * ceil(len(plan.missing) / limits.concurrency)
+    for n, a_minute in (
+        (len(plan.missing), limits.requests_per_minute),
+        (read + written, limits.tokens_per_minute),
+    ):
+        if a_minute is not None:
+            whole = max(whole, 60 * n / a_minute)
     return Estimate(
         plan.llm,
         len(plan.missing),

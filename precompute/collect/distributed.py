@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from crm.errors import CRMError
-from crm.llm import address_limits, make_chat_models
+from crm.llm import make_chat_models, place_of, shared_limits
 from crm.llm.chat_model import ChatModel, Outcome, Prompt
-from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings, VLLMLLMSettings
+from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings, Limits, VLLMLLMSettings
 from precompute.engines import Engine
 
 _ROUNDS = 4
@@ -27,31 +27,28 @@ def distributed_models(engine: Engine, llms: Iterable[ConfiguredLLM]) -> Mapping
     chosen = tuple(llms)
     if engine.in_process:
         return make_chat_models(chosen)
-    limits = address_limits(chosen)
-    turns = {url: asyncio.Lock() for url in limits}
+    limits = shared_limits(chosen)
+    turns = {place: asyncio.Lock() for place in limits}
     return {llm.name: _distributed(engine, llm, limits, turns) for llm in chosen}
 
 
 def _distributed(
     engine: Engine,
     llm: ConfiguredLLM,
-    limits: Mapping[str, tuple[int, float | None]],
+    limits: Mapping[str, Limits],
     turns: Mapping[str, asyncio.Lock],
 ) -> DistributedLLM:
-    """Return an LLM with workers that keep to its address's limits together."""
+    """Return an LLM with workers that keep to its provider's limits together."""
     settings = llm.settings
     if not isinstance(settings, EndpointLLMSettings):
         at_once = _VLLM_AT_ONCE if isinstance(settings, VLLMLLMSettings) else _LOCAL_AT_ONCE
         return DistributedLLM(engine, llm, asyncio.Lock(), engine.n_workers, at_once, waits=False)
-    concurrency, rate = limits[settings.url]
-    n_workers = min(engine.n_workers, concurrency)
-    share = {
-        "concurrency": concurrency // n_workers,
-        "requests_per_minute": None if rate is None else rate / n_workers,
-    }
-    limited = replace(llm, settings=settings.model_copy(update=share))
-    at_once = _ROUNDS * (concurrency // n_workers)
-    return DistributedLLM(engine, limited, turns[settings.url], n_workers, at_once, waits=True)
+    allowed = settings.limits.within(limits[place_of(llm)])
+    n_workers = min(engine.n_workers, allowed.concurrency)
+    share = allowed.of_each(n_workers)
+    limited = replace(llm, settings=settings.model_copy(update=asdict(share)), provider="", shared=None)
+    at_once = _ROUNDS * share.concurrency
+    return DistributedLLM(engine, limited, turns[place_of(llm)], n_workers, at_once, waits=True)
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class DistributedLLM:
 
     Attributes:
         llm: The LLM, with the limits of one worker.
-        turn: Held while it is asked: LLMs of one address are asked one after another.
+        turn: Held while it is asked: LLMs of one provider are asked one after another.
         at_once: Prompts that a worker gets at a time; they are stored when the last of them is answered.
     """
 
@@ -120,7 +117,7 @@ class _AskingWorker:
 
     def __init__(self, llm: ConfiguredLLM) -> None:
         self._provider = make_chat_models([llm], keep=True)[llm.name]
-        # The limits of an address belong to one event loop.
+        # Limits belong to one event loop.
         self._runner = asyncio.Runner()
         self._stopped: CRMError | None = None
 

@@ -63,6 +63,9 @@ def collect(
         float | None,
         typer.Option(min=0, metavar="MONEY", help="Begin no request with which this run could cost more."),
     ] = None,
+    embed: Annotated[
+        bool, typer.Option(help="Compute the representations at the end, or leave them to “embed”.")
+    ] = True,
     log: Log = None,
     engine: EngineName = EngineKind.LOCAL,
     ray_address: RayAddress = None,
@@ -95,6 +98,7 @@ def collect(
             again=again,
             baseline=baseline,
             budget=budget,
+            embed=embed,
             on_progress=on_progress,
             engine=opened,
         )
@@ -113,7 +117,8 @@ def collect(
         typer.echo(f"note: {warning}", err=True)
     if summary.embedded is None:
         command = f"python -m precompute embed --benchmark {benchmark}"
-        typer.echo(f"note: compute the representations in the app's environment: {command}")
+        where = " in the app's environment" if embed else ""
+        typer.echo(f"note: compute the representations{where}: {command}")
     else:
         typer.echo(f"{benchmark}: {embedded_in_words(summary.embedded)}.")
     check_complete(summary.stats)

@@ -3,10 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from crm.embedded.representation import NAME
 from crm.errors import CRMError, RepresentationMissingError
 from crm.protocol import Pair, ScoreBlock
 from db.records import BenchmarkInfo, LLMRecord
 from db.repositories import benchmarks, contents
+from db.repositories.benchmarks import find_benchmark
+from db.repositories.representations import get_representation, put_representation
 from leaderboard.benchmark import LoadedBenchmark, style_counts
 from leaderboard.errors import LeaderboardError
 from leaderboard.scoring_jobs.task import RemainingBenchmark
@@ -201,3 +204,45 @@ def test_where_neither_is_stored_the_message_says_what_to_do(own_service: Servic
 
     with pytest.raises(LeaderboardError, match="precompute embed --benchmark tiny"):
         style_counts(own_service.benchmark(samples.SLUG))
+
+
+def test_what_not_every_ranking_needs_is_read_when_it_is_asked_for(
+    own_service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark = own_service.benchmark("dailybench")
+    read: list[frozenset[str]] = []
+    stacked = LoadedBenchmark._stacked
+
+    def noting(self: LoadedBenchmark, name: str, keys: frozenset[str]) -> object:
+        read.append(keys)
+        return stacked(self, name, keys)
+
+    monkeypatch.setattr(LoadedBenchmark, "_stacked", noting)
+    stored = benchmark.representation(NAME)
+    assert read == [frozenset(("features", "digest"))]
+    assert sorted(stored) == ["counts", "digest", "features", "style"]
+
+    style = stored["style"]
+    assert stored["style"] is style
+    assert read[1:] == [frozenset(("style", "digest"))]
+    with own_service.database.session() as session:
+        whole = get_representation(session, find_benchmark(session, "dailybench"), benchmark.llms[2], NAME)
+    assert whole is not None
+    for key, array in whole.items():
+        np.testing.assert_array_equal(stored[key][2], array)
+    with pytest.raises(KeyError):
+        stored["nothing"]
+
+
+def test_rows_that_were_computed_again_meanwhile_are_as_if_they_were_not_there(own_service: Service) -> None:
+    benchmark = own_service.benchmark("dailybench")
+    stored, llm = benchmark.representation(NAME), benchmark.llms[1]
+    with own_service.database.session() as session:
+        found = find_benchmark(session, "dailybench")
+        arrays = get_representation(session, found, llm, NAME)
+        assert arrays is not None
+        arrays["digest"][3] += np.uint64(1)
+        arrays["counts"][3] += 1
+        put_representation(session, found, llm, NAME, arrays)
+    assert (stored["counts"][1, 3] == 0).all()
+    np.testing.assert_array_equal(stored["counts"][1, 4], arrays["counts"][4])

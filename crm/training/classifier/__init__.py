@@ -3,6 +3,7 @@
 - ``options``: what can be chosen
 - ``examples``: what is trained on, held out, and reported on
 - ``questions``: what is asked about an example, and its tokens
+- ``lessons``: how MiniLM learns by default
 - ``backbone``: loads, freezes and adapts the model; the prompt as a user's turn
 - ``trainer``: the two losses, accuracy, the optimizer, and lines while it goes
 - ``output``: the run's folder, with the trained judge, results and curves

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from crm.data.corpora import LeftOut
 from crm.data.pairs import Direction
 from crm.errors import UnavailableError
 from crm.paths import CORPORA, PREFERENCES
@@ -20,6 +22,7 @@ _PACKAGES = ("accelerate", "peft", "matplotlib")
 
 @taking_fields(Options, "options")
 def train_classifier(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for the trained judge; must be new.")],
     backbone: Annotated[
         str, typer.Option(help="minilm, smollm2, a folder, a GGUF file, or a model of the Hugging Face hub.")
@@ -55,14 +58,36 @@ def train_classifier(
     )
 
     template = PromptTemplate.load(prompt) if prompt else None
-    examples = read_examples(annotations, corpora)
-    reported = read_examples(annotations, corpora, "dev") if dev and is_annotations(annotations) else []
-    data = prepare(examples, reported, options, _general(general, options.direction))
+    left_out = LeftOut()
+    examples = read_examples(annotations, corpora, left_out=left_out)
+    say_left_out(left_out, len({item.pair for item in examples}), corpora)
+    reported = (
+        read_examples(annotations, corpora, "dev", LeftOut()) if dev and is_annotations(annotations) else []
+    )
 
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from crm.training.classifier import lessons  # noqa: PLC0415
+    from crm.training.classifier.output import check_folder, is_finished, is_started  # noqa: PLC0415
     from crm.training.classifier.run import train  # noqa: PLC0415
     from crm.training.classifier.trainer import ProgressLines  # noqa: PLC0415
 
+    callbacks = [ProgressLines(lambda line: typer.echo(line, err=True))]
+    chosen = _chosen_options(context)
+    first = out.with_name(f"{out.name}-first-lesson") if lessons.has_lessons(backbone, chosen) else None
+    if first is not None:
+        statements, options = lessons.lessons(options, chosen)
+        template = PromptTemplate.bundled(lessons.RESPONSES_PROMPT)
+    data = prepare(examples, reported, options, _general(general, options.direction))
+    if first is not None:
+        backbone, begun = str(first), resume and is_started(out)
+        if not begun and not is_finished(first):
+            check_folder(out, backbone, options, resume=False)
+            typer.echo("First lesson, on statements:", err=True)
+            lessons.teach_statements(
+                first, statements, resume=resume and is_started(first), callbacks=callbacks
+            )
+        resume = begun
+        typer.echo("Second lesson, on responses:", err=True)
     report = train(
         backbone,
         data,
@@ -72,11 +97,25 @@ def train_classifier(
         version=version,
         template=template,
         resume=resume,
-        callbacks=[ProgressLines(lambda line: typer.echo(line, err=True))],
+        callbacks=callbacks,
     )
+    if first is not None:
+        shutil.rmtree(first, ignore_errors=True)
     typer.echo(f"{report.pairs} pairs, {report.steps} steps, {report.minutes} min: {out}")
     for part, measured in (("held out", report.held_out), ("dev", report.dev)):
         typer.echo(f"{part}: " + (", ".join(f"{key} {value:g}" for key, value in measured.items()) or "none"))
+
+
+def _chosen_options(context: typer.Context) -> frozenset[str]:
+    """Return the names of the options that the person has given."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return frozenset(name for name, source in sources.items() if source and source.name != "DEFAULT")
+
+
+def say_left_out(left_out: LeftOut, read: int, corpora: Path) -> None:
+    """Say which annotated pairs are not trained on. Raises CRMError: None are left."""
+    if note := left_out.note(read, corpora):
+        typer.echo(f"note: {note}", err=True)
 
 
 def _check_packages() -> None:

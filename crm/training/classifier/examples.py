@@ -17,12 +17,12 @@ import numpy as np
 from numpy.random import Generator
 
 from crm.criteria import CriteriaSet, Criterion, Polarity
+from crm.data.corpora import LeftOut, read_json_lines
 from crm.data.pairs import (
     Direction,
     LabelledPair,
     favoured_labels,
     read_annotations,
-    read_json_lines,
     read_labelled_pairs,
 )
 from crm.data.taxonomy import held_out_criteria
@@ -62,16 +62,21 @@ def is_annotations(path: Path) -> bool:
     return "criteria_a" in first[1]
 
 
-def read_examples(path: Path, corpora: Path, split: str = "train") -> list[LabelledPair]:
+def read_examples(
+    path: Path, corpora: Path, split: str = "train", left_out: LeftOut | None = None
+) -> list[LabelledPair]:
     """Read one split of criteria annotations, or all of a file of CRM training data.
 
     Ties are left out, and so are pairs without criteria.
+
+    Args:
+        left_out: Where annotated pairs are counted whose texts are not there.
 
     Raises:
         CRMError: Naming row and reason; or nothing is left.
     """
     if is_annotations(path):
-        annotated = chain.from_iterable(read_annotations(path, corpora, split))
+        annotated = chain.from_iterable(read_annotations(path, corpora, split, left_out))
         return [item for item in annotated if item.criteria]
     examples = [
         replace(item, kind="list")

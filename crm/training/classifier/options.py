@@ -54,7 +54,9 @@ class Precision(StrEnum):
 class Options:
     """A training run's hyperparameters, which ``python -m crm train classifier`` takes as options."""
 
-    loss: Annotated[Loss, Option(help="Compare two responses, or score one.")] = Loss.CLASSIFICATION
+    loss: Annotated[
+        Loss, Option(help="Score one response, which small models learn too, or compare two.")
+    ] = Loss.RANKING
     material: Annotated[
         TrainingText, Option(help="Train on responses, or first on short statements instead of them.")
     ] = TrainingText.RESPONSES

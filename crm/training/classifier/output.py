@@ -40,9 +40,9 @@ def check_folder(out: Path, backbone: str, options: Options, *, resume: bool) ->
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise CRMError(f"{out} exists already: name a new folder, or go on with --resume.")
         return
-    if (out / DESCRIPTION).is_file():
+    if is_finished(out):
         raise CRMError(f"The run in {out} is finished: there is nothing to resume.")
-    if not (out / _OPTIONS_FILE).is_file():
+    if not is_started(out):
         raise CRMError(f"There is no run in {out} to resume: start it without --resume.")
     before = json.loads((out / _OPTIONS_FILE).read_text(encoding="utf-8"))
     described = json.loads(_described(backbone, options))
@@ -50,6 +50,16 @@ def check_folder(out: Path, backbone: str, options: Options, *, resume: bool) ->
         raise CRMError(
             f"The run in {out} was started with another {', '.join(changed)}: resume it with the same."
         )
+
+
+def is_started(out: Path) -> bool:
+    """Return whether a run in this folder was begun."""
+    return (out / _OPTIONS_FILE).is_file()
+
+
+def is_finished(out: Path) -> bool:
+    """Return whether a run in this folder was brought to its end."""
+    return (out / DESCRIPTION).is_file()
 
 
 def open_folder(out: Path, backbone: str, options: Options) -> None:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -77,6 +78,10 @@ class Lab:
     def llms(self, *names: str, **keys: str | float | bool) -> Path:
         """Write the file of LLMs at the endpoint, all with these keys; “alpha” alone if none is named."""
         return samples.write_llms(self.folder, self.server.url, *names, **keys)
+
+    def write(self, toml: str) -> None:
+        """Write the file of LLMs as it stands."""
+        (self.folder / "llms.toml").write_text(dedent(toml), encoding="utf-8")
 
     def collected(self, llm: str = "alpha") -> dict[str, CollectedRecord]:
         """What is stored, but for how long it took."""

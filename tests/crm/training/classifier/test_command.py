@@ -1,8 +1,16 @@
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from crm.cli import main
+from crm.data.corpora import read_json_lines
+from crm.paths import PREFERENCES
+from crm.training.classifier import lessons
+from crm.training.classifier.examples import statement_examples
+from crm.training.classifier.options import Options, Precision, TrainingText
 from tests.conftest import Run
 from tests.crm.training.classifier.samples import tiny_bert, training_lines
 
@@ -57,3 +65,81 @@ def test_bad_input_is_one_line_on_standard_error(run_main: Run, tmp_path: Path) 
         assert not printed
         assert len(told.strip().splitlines()) == 1
         assert message in told
+
+
+class TestLessonsOfMiniLM:
+    """MiniLM is taught in two lessons unless a person chooses otherwise; a tiny encoder stands in for it."""
+
+    @pytest.fixture(autouse=True)
+    def _tiny(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        folder = tiny_bert(tmp_path / "tiny")
+        monkeypatch.setattr("crm.training.classifier.backbone._package_folder", lambda _: folder)
+
+    def test_the_line_of_the_readme_teaches_statements_first(self, run_main: Run, tmp_path: Path) -> None:
+        lines, out = training_lines(tmp_path / "pairs.jsonl"), tmp_path / "judges" / "mine"
+        trial = ("--limit", 8, "--eval-limit", 8, "--evaluations", 1)
+        code, printed, told = run_main(main, "train", "classifier", "--data", lines, "--out", out, *trial)
+
+        assert code == 0
+        assert told.index("First lesson") < told.index("Second lesson")
+        assert "8 pairs, 1 steps" in printed
+        options = json.loads((out / "options.json").read_text())
+        assert (options["loss"], options["max_length"], options["lr"]) == ("ranking", 112, 2e-4)
+        assert options["backbone"] == f"{out}-first-lesson"
+        assert [path.name for path in out.parent.iterdir()] == ["mine"]
+        assert "query" not in (out / "prompt.txt").read_text()
+
+    def test_a_run_stopped_in_its_second_lesson_goes_on_there(
+        self, run_main: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lines, out = training_lines(tmp_path / "pairs.jsonl"), tmp_path / "mine"
+        arguments = ("train", "classifier", "--data", lines, "--out", out, "--limit", 8, "--evaluations", 1)
+        with monkeypatch.context() as patch:
+            patch.setattr("crm.training.classifier.run.save_results", _power_cut)
+            patch.setattr("crm.training.classifier.lessons.teach_statements", _copy_of(tmp_path / "tiny"))
+            with pytest.raises(ZeroDivisionError):
+                run_main(main, *arguments)
+        code, _, told = run_main(main, *arguments, "--resume")
+
+        assert code == 0
+        assert told.count("First lesson") == 1, "by the stopped run alone"
+        assert (out / "crm.json").is_file()
+
+    def test_who_chooses_the_loss_trains_as_with_any_other_backbone(
+        self, run_main: Run, tmp_path: Path
+    ) -> None:
+        lines, out = training_lines(tmp_path / "pairs.jsonl"), tmp_path / "mine"
+        code, _, told = run_main(
+            main, "train", "classifier", "--data", lines, "--out", out, *FEW, "--loss", "classification"
+        )
+        assert code == 0
+        assert "lesson" not in told
+
+    def test_what_a_person_chooses_stays(self) -> None:
+        statements, responses = lessons.lessons(
+            Options(lr=1e-3, seed=7, precision=Precision.FP32), {"lr", "seed", "precision"}
+        )
+        assert (statements.lr, responses.lr) == (2e-4, 1e-3)
+        assert (statements.seed, responses.seed) == (7, 7)
+        assert {statements.precision, responses.precision} == {Precision.FP32}
+        assert (statements.material, responses.material) == (TrainingText.STATEMENTS, TrainingText.RESPONSES)
+
+    def test_statements_need_no_responses(self) -> None:
+        found = statement_examples(lessons.read_statements(PREFERENCES), seed=0)
+        assert len(found) > 5000
+        assert {item.pair.query.split()[0] for item in found} == {"criteria_annotations.jsonl"}
+        assert not {item.instruction for item in found} & {
+            row["instruction_sha256"] for _, row in read_json_lines(PREFERENCES) if row["split"] == "dev"
+        }
+
+
+def _power_cut(*_: object) -> None:
+    raise ZeroDivisionError
+
+
+def _copy_of(folder: Path) -> Callable[..., None]:
+    def teach(out: Path, *_: object, **__: object) -> None:
+        shutil.copytree(folder, out)
+        (out / "crm.json").write_text("{}")
+
+    return teach
