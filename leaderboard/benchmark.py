@@ -296,8 +296,9 @@ class LoadedBenchmark:
         return array
 
 
-_NOT_ALWAYS_NEEDED = frozenset(("counts", "style"))
-"""A third of a representation, which rankings without counted criteria or style control do without."""
+_NOT_ALWAYS_NEEDED = frozenset(("counts", "style", "passages"))
+"""Two thirds of a representation, which rankings without counted criteria, style control and criteria that are
+read by their wording alone do without."""
 
 
 class StackedArrays(Mapping[str, NDArray[Any]]):

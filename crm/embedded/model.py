@@ -196,7 +196,8 @@ class EmbeddedCRM:
         listed = CriteriaSet(tuple(criteria))
         directions = self._signed(listed) * self._features.step
         margins = project(stored["features"], directions.T) + self._counted_each(listed, stored["counts"])
-        margins += self._found_each(listed, stored["passages"])
+        if self._unread(listed).any():
+            margins += self._found_each(listed, stored["passages"])
         return ResponseMargins(margins, self._penalties(stored), stored["digest"] != MISSING)
 
     def margins(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> JointMargins:
