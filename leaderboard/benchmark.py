@@ -297,8 +297,8 @@ class LoadedBenchmark:
 
 
 _NOT_ALWAYS_NEEDED = frozenset(("counts", "style", "passages"))
-"""Two thirds of a representation, which rankings without counted criteria, style control and criteria that are
-read by their wording alone do without."""
+"""Two thirds of a representation, which rankings without counted criteria, style control and criteria that
+are judged by their wording do without."""
 
 
 class StackedArrays(Mapping[str, NDArray[Any]]):
