@@ -1,4 +1,4 @@
-"""The web application as a server runs it: the pages of app.py, with their style sheet from the first moment."""
+"""The web application as a server runs it: the pages of app.py, styled from the first moment."""
 
 import streamlit as st
 from starlette.middleware import Middleware

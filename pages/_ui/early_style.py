@@ -17,7 +17,7 @@ _OF_THE_WHOLE = ("accept-encoding", "if-none-match", "if-modified-since", "range
 class EarlyStyle:
     """Middleware that puts a style sheet at the end of every page of HTML.
 
-    There it comes after those that Streamlit writes into the head, and wins over rules as specific as its own.
+    There it comes after those that Streamlit writes into the head, and wins over rules as specific.
 
     Args:
         app: What answers.
