@@ -8,7 +8,8 @@ from pages._ui.session import navigation, warm_up
 
 st.set_page_config(page_title="USL – which LLM suits you?", page_icon="◎", layout="wide")
 # Where serve.py runs the app, the page has it already. As Markdown, which the browser loads sooner than HTML.
-st.markdown(f"<style>{STYLE_SHEET.read_text(encoding='utf-8')}</style>", unsafe_allow_html=True)
+with st.container(key="style"):
+    st.markdown(f"<style>{STYLE_SHEET.read_text(encoding='utf-8')}</style>", unsafe_allow_html=True)
 st.session_state.through_app = True
 page = navigation()
 open_private_link()
