@@ -122,7 +122,8 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
         f"Likely range: {percent(float(ranking.ci_low[row]))} to {percent(float(ranking.ci_high[row]))}"
     )
     third.metric("Questions", int(ranking.n_queries[row]))
-    third.caption(plain(f"against {leaderboard.opponent}"))
+    others = "all others" if leaderboard.against is Against.ALL else leaderboard.opponent
+    third.caption(plain(f"against {others}"))
     st.html(faint_html(f"Judged by: {criteria}"))
     if removed := control_in_brief(leaderboard.view.control):
         st.caption(f"{removed} above; topics and verdicts below are as they were judged.")

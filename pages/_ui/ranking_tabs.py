@@ -310,7 +310,8 @@ def _robustness(leaderboard: Leaderboard) -> None:
     st.subheader("Practical ties", anchor=False)
     st.html(groups_table(leaderboard, found.significance))
     st.caption(
-        "LLMs of one tie are so close that their order may be chance (tested at 5 % for all pairs together). "
+        "LLMs of one tie are so close that their order may be chance. All pairs are tested together here, at "
+        "5 %, so a tie may hold more LLMs than those that are as good as the first looked at one by one. "
         "The last of a tie and the first of the next may be as close. “Comes first”: how often, in 1,000 "
         "draws of other questions on these topics."
     )

@@ -52,8 +52,8 @@ from pages._ui.session import (
 _STORED, _OWN = "Responses to queries that are here", "Queries of my own"
 _COLUMNS = {_STORED: "query (or id) and response, perhaps llm", _OWN: "query, llm and response"}
 _NAME = {
-    _STORED: ("Name of the LLM", "where no column llm names it"),
-    _OWN: ("Title", "the name of the file"),
+    _STORED: ("Name of the LLM", "if the file does not say it"),
+    _OWN: ("Title", "by default, the name of the file"),
 }
 _HELP = {
     _STORED: "Rows belong to the query of their id, else of exactly their text. AlpacaEval’s files fit.",

@@ -373,8 +373,8 @@ def test_the_cheapest_is_named_only_among_several_that_are_as_good(boards: dict[
 
     assert cheapest() == ""
     assert cheapest(second) == (
-        f"{board.titles[second]} (place 2) is the cheapest of those practically tied with the "
-        "first, whose own price is unknown: $2.00 for a million tokens. Prices as of 2026-02."
+        f"{board.titles[second]} (place 2) costs least of those practically tied at the top: "
+        "$2.00 for a million tokens. The price of the first is unknown. Prices as of 2026-02."
     )
 
 
