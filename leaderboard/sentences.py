@@ -30,8 +30,8 @@ CLOSE = 0.8
 LARGELY = 0.5
 WEAK = 0.2
 
-# NDCG with a dozen LLMs: the average ranking's best two in place and the rest reversed give 0.95, the best two
-# swapped 0.88, the best one moved to sixth place 0.73 and to the last 0.68.
+# NDCG with a dozen LLMs: the average ranking's best two in place and the rest reversed give 0.95, the best
+# two swapped 0.88, the best one moved to sixth place 0.73 and to the last 0.68.
 TOP_KEPT = 0.9
 TOP_CHANGED = 0.75
 
