@@ -65,7 +65,8 @@ def main() -> None:
         shown = by_topic if len(by_topic) <= _SHOWN_TOPICS else [*by_topic[:half], *by_topic[-half:]]
         if len(shown) < len(by_topic):
             st.caption(f"The best and the worst {len(shown) // 2} of {len(by_topic)} topics.")
-        draw_chart(topic_chart(shown, palette()))
+        numbers = ", ".join(f"{score.topic} {percent(score.win_rate, 0)} %" for score in shown)
+        draw_chart(topic_chart(shown, palette()), f"Score by topic: {numbers}.")
     with verdicts:
         names = _query_names(leaderboard)
         _list("Where it wins", [item for item in scores if item.prob > _EVEN], names)

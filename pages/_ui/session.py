@@ -196,9 +196,13 @@ def form_round(section: str) -> int:
     return made
 
 
-def draw_chart(figure: Figure) -> None:
-    """Draw a figure without the buttons over it."""
-    st.plotly_chart(figure, config={"displayModeBar": False})
+def draw_chart(figure: Figure, alt: str) -> None:
+    """Draw a figure without the buttons over it.
+
+    Args:
+        alt: What it shows, for those who cannot see it: the numbers, or where they are.
+    """
+    st.plotly_chart(figure, config={"displayModeBar": False}, alt=alt)
 
 
 def offer_file(

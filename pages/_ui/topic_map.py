@@ -108,12 +108,15 @@ def _map(atlas: Atlas, chosen: str | None, topics: CuratedTopics | None) -> None
             "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]],
             "displayModeBar": True,
         },
+        alt="Map of the queries, coloured by category; the tabs Tree and List name the same topics.",
     )
     st.caption(plain(f"{atlas.projection} Click a dot to look inside its topic."))
 
 
 def _tree(atlas: Atlas, chosen: str | None, topics: CuratedTopics | None) -> None:
-    draw_chart(topic_treemap(atlas.tree, palette()))
+    draw_chart(
+        topic_treemap(atlas.tree, palette()), "Categories and their topics; the tab List has the numbers."
+    )
     st.caption("Areas are numbers of queries. Click a category or topic to go into it.")
 
 
