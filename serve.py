@@ -4,6 +4,8 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from leaderboard.render.html import STYLE_SHEET
-from pages._ui.early_style import EarlyStyle
+from pages._ui.first_page import FirstPage, charts_ahead, style_element
 
-app = st.App("app.py", middleware=[Middleware(EarlyStyle, style=STYLE_SHEET.read_text(encoding="utf-8"))])
+END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + charts_ahead()
+
+app = st.App("app.py", middleware=[Middleware(FirstPage, end=END)])

@@ -1,10 +1,14 @@
-"""The style sheet in the page that the browser loads first.
+"""What the server puts into the page that the browser loads first.
 
 Streamlit has no place for a style sheet but among what a page draws, which the browser shows half a second
 after the grey bars and the title: whatever the sheet moves, such as the bar over all pages, jumps then.
+And it loads the code of charts, the largest of all, when somebody has clicked and waits for one.
 """
 
 from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -14,19 +18,54 @@ _OF_THE_WHOLE = ("accept-encoding", "if-none-match", "if-modified-since", "range
 """Headers that ask for less than the page as it is: compressed, only if it has changed, or a part of it."""
 
 
-class EarlyStyle:
-    """Middleware that puts a style sheet at the end of every page of HTML.
+_CODE_OF_CHARTS = "static/static/js/PlotlyChart.*.js"
+"""Where Streamlit ships it; a page asks for it below ``./static``."""
+_LOAD_AHEAD = """
+let typed = 0;
+addEventListener("keydown", () => { typed = Date.now(); }, { capture: true });
+const load = () => import("CODE").catch(() => {});
+const frugal = navigator.connection?.saveData || matchMedia("(hover: none)").matches;
+const waiting = frugal || setInterval(() => {
+  if (Date.now() - typed < 2000) return;
+  if (!document.querySelector("[data-test-script-state=notRunning] .usl-ranking")) return;
+  clearInterval(waiting);
+  (window.requestIdleCallback ?? setTimeout)(load);
+}, 2000);
+"""
+"""Loads a file when a ranking stands and nobody types, but not where data is scarce, as on phones."""
 
-    There it comes after those that Streamlit writes into the head, and wins over rules as specific.
+
+def style_element(style: str) -> str:
+    """Return a style sheet as HTML.
+
+    At the end of a page it comes after those that Streamlit writes into the head, and wins over rules as
+    specific.
+    """
+    return f"<style>{style}</style>"
+
+
+def charts_ahead() -> str:
+    """Return as HTML what loads the code of charts in good time; empty where Streamlit keeps it elsewhere."""
+    streamlit = find_spec("streamlit")
+    folders = map(Path, (streamlit and streamlit.submodule_search_locations) or ())
+    names = [path.name for folder in folders for path in folder.glob(_CODE_OF_CHARTS)]
+    return "".join(
+        f'<script type="module">{_LOAD_AHEAD.replace("CODE", f"./static/js/{name}")}</script>'
+        for name in names[:1]
+    )
+
+
+class FirstPage:
+    """Middleware that puts HTML at the end of every page.
 
     Args:
         app: What answers.
-        style: CSS.
+        end: What is put before the end of the body.
     """
 
-    def __init__(self, app: ASGIApp, style: str) -> None:
+    def __init__(self, app: ASGIApp, end: str) -> None:
         self._app = app
-        self._element = f"<style>{style}</style>".encode()
+        self._element = end.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer as ASGI asks for (asgi.readthedocs.io)."""
@@ -34,12 +73,12 @@ class EarlyStyle:
             asked = {**scope, "headers": list(scope["headers"]), "extensions": {}}
             for name in _OF_THE_WHOLE:
                 del MutableHeaders(scope=asked)[name]
-            await self._app(asked, receive, _Styled(send, self._element))
+            await self._app(asked, receive, _Longer(send, self._element))
         else:
             await self._app(scope, receive, send)
 
 
-class _Styled:
+class _Longer:
     """Sends an answer on, one in HTML when it is complete."""
 
     def __init__(self, send: Send, element: bytes) -> None:
@@ -55,9 +94,9 @@ class _Styled:
         else:
             self._body += message.get("body", b"")
             if not message.get("more_body", False):
-                await self._send_styled(self._start)
+                await self._send_longer(self._start)
 
-    async def _send_styled(self, start: Message) -> None:
+    async def _send_longer(self, start: Message) -> None:
         page, end, rest = self._body.rpartition(_END)
         body = page + self._element + end + rest if end else self._body
         headers = MutableHeaders(scope=start)

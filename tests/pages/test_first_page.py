@@ -1,7 +1,10 @@
+import re
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
+import streamlit
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -10,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pages._ui.early_style import EarlyStyle
+from pages._ui.first_page import FirstPage, charts_ahead, style_element
 
 STYLE = "h1 { color: “green” }"
 PAGE = "<html><body><div id='root'>ü</div></body></html>"
@@ -47,7 +50,7 @@ def client() -> TestClient:
         "/data": lambda _: JSONResponse({"page": PAGE}),
         "/piece": lambda _: HTMLResponse("<p>no body</p>"),
     }
-    middleware = [Middleware(EarlyStyle, style=STYLE), Middleware(GZipMiddleware, minimum_size=1)]
+    middleware = [Middleware(FirstPage, end=style_element(STYLE)), Middleware(GZipMiddleware, minimum_size=1)]
     return TestClient(Starlette(routes=[Route(*route) for route in answers.items()], middleware=middleware))
 
 
@@ -79,3 +82,9 @@ def test_what_is_no_page_is_as_it_was(client: TestClient) -> None:
     plain = client.get("/", headers={"accept": "*/*", "accept-encoding": "gzip"})
     assert (plain.text, plain.headers["etag"]) == (PAGE, "mark")
     assert plain.headers["content-encoding"] == "gzip"
+
+
+def test_the_code_of_charts_is_where_the_page_looks_for_it() -> None:
+    found = re.search(r'import\("\./static/js/(.+?)"\)', charts_ahead())
+    assert found is not None
+    assert (Path(streamlit.__file__).parent / "static" / "static" / "js" / found[1]).is_file()
