@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from threading import Thread
 from time import monotonic
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from streamlit.navigation.page import Page
 
 from crm import registry
 from crm.criteria import CriteriaSet
+from crm.embedded.encoder import sentence_encoder
 from crm.embedded.model import embedded_crm
 from crm.errors import CRMError
 from crm.protocol import CRM
@@ -56,6 +58,15 @@ def warm_up() -> None:
         load_plotly()
 
     Thread(target=do_once, name="warm-up", daemon=True).start()
+
+
+@cache
+def warm_up_for_files() -> None:
+    """Have PyTorch loaded in the background, which reads many texts at once, while a file of them is chosen.
+
+    Only where files are taken: it is the largest part of the process.
+    """
+    Thread(target=lambda: sentence_encoder().encode(["."], bulk=True), name="for files", daemon=True).start()
 
 
 def current_view() -> View:

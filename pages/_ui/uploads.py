@@ -47,6 +47,7 @@ from pages._ui.session import (
     service,
     shared_service,
     show_announcement,
+    warm_up_for_files,
 )
 
 _STORED, _OWN = "Responses to queries that are here", "Queries of my own"
@@ -151,6 +152,7 @@ def _form() -> None:
                 "Baseline", placeholder="the first LLM of the file", max_chars=MAX_NAME_CHARACTERS
             )
         if not st.form_submit_button("Rank it with the others", type="primary"):
+            warm_up_for_files()
             return
         if uploaded is None:
             st.error("Choose a file.")
