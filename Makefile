@@ -25,7 +25,7 @@ help: ## List these targets
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 run: $(RUN_READY) ## Start the leaderboard and open it in the browser (PORT=8501)
-	@$(VENV)/bin/python -m streamlit run app.py --server.port $(PORT) \
+	@$(VENV)/bin/python -m streamlit run serve.py --server.port $(PORT) \
 	  --server.headless $(HEADLESS) --server.showEmailPrompt false
 
 test: lint ## Check style, import rules and types, then run all tests

@@ -6,9 +6,16 @@ from leaderboard.render.html import STYLE_SHEET
 from pages._ui.profile import open_private_link
 from pages._ui.session import navigation, warm_up
 
-st.set_page_config(page_title="USL – which LLM suits you?", page_icon="◎", layout="wide")
-# As Markdown: what draws HTML is loaded by the browser when the page stands already, which would then jump.
-st.markdown(f"<style>{STYLE_SHEET.read_text(encoding='utf-8')}</style>", unsafe_allow_html=True)
+ICON = (
+    "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' "
+    "fill='none' stroke='%232a8a72' stroke-width='4'><circle cx='16' cy='16' r='13'/>"
+    "<circle cx='16' cy='16' r='5'/></svg>"
+)
+
+st.set_page_config(page_title="USL – which LLM suits you?", page_icon=ICON, layout="wide")
+# Where serve.py runs the app, the page has it already. As Markdown, which the browser loads sooner than HTML.
+with st.container(key="style"):
+    st.markdown(f"<style>{STYLE_SHEET.read_text(encoding='utf-8')}</style>", unsafe_allow_html=True)
 st.session_state.through_app = True
 page = navigation()
 open_private_link()

@@ -35,6 +35,8 @@ app = typer.Typer(add_completion=False)
 
 WARM_UP = 12.0
 """Seconds that somebody reads the first page before they click on."""
+CHOOSING = 5.0
+"""Seconds in which somebody finds the file that they upload."""
 _FINISHED = "[data-test-script-state=notRunning]"
 _CHART = ".js-plotly-plot .main-svg"
 _SAMPLE = PROJECT_ROOT / "bundled" / "history-sample.jsonl"
@@ -85,6 +87,7 @@ def history_upload(page: Page) -> float:
     upload = page.locator("input[type=file]")
     upload.wait_for(state="attached")
     _settle(page)
+    page.wait_for_timeout(1000 * CHOOSING)
     rows = [json.loads(line) for line in _SAMPLE.read_text(encoding="utf-8").splitlines()]
     lines = [
         json.dumps(row | {"query": f"{row['query']} ({number})"}) for number in range(_ROUNDS) for row in rows

@@ -45,7 +45,7 @@ _CHROMIUM_OPTIONS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 )
-_STREAMLIT = ("-m", "streamlit", "run", "app.py", "--server.headless", "true")
+_STREAMLIT = ("-m", "streamlit", "run", "serve.py", "--server.headless", "true")
 _CRITERIA = ("Concise and direct", "Warm and encouraging")
 _TYPED = ("Plain words", "Vivid imagery", "Weighs both sides", "Numbered steps", "Playful humor")
 

@@ -35,7 +35,7 @@ app = typer.Typer(add_completion=False)
 
 SIZES = (3_000, 10_000)
 _SOFTWARE_WEBGL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-_MAP = ".js-plotly-plot .gl-container canvas"
+_MAP = ".js-plotly-plot .main-svg"
 _FINISHED = "[data-test-script-state=notRunning]"
 _MOVES = 20
 _BENCHMARK = "dailybench"

@@ -482,7 +482,10 @@ def _amount_in_words(amount: MeanAmount, llm: str, rivals: Sequence[str], of_who
         place = f", {least} {of_whom}"
     elif own > max(others):
         place = f", {most} {of_whom}"
-    return f"{text}{place}, where {amount.written(median(values.values()))} is typical"
+    typical = amount.written(median(amount.by_llm[name] for name in known))
+    return (
+        f"{text}, as is typical" if typical == written[llm] else f"{text}{place}, where {typical} is typical"
+    )
 
 
 def _is_usual(amount: MeanAmount, llm: str, rivals: Sequence[str]) -> bool:

@@ -30,8 +30,8 @@ CLOSE = 0.8
 LARGELY = 0.5
 WEAK = 0.2
 
-# NDCG with a dozen LLMs: the crowd's best two in place and the rest reversed give 0.95, the best two swapped
-# 0.88, the best one moved to sixth place 0.73 and to the last 0.68.
+# NDCG with a dozen LLMs: the average ranking's best two in place and the rest reversed give 0.95, the best
+# two swapped 0.88, the best one moved to sixth place 0.73 and to the last 0.68.
 TOP_KEPT = 0.9
 TOP_CHANGED = 0.75
 
@@ -239,11 +239,11 @@ _JUDGED = {
 def reading_sentence(found: Reliability) -> str:
     """Say how a criterion is read, how it is judged, and how often that was right where it was measured.
 
-    “Read as fewer emojis. Counted in every answer; a reader agreed 76 in 100 times.”
+    “Read as fewer emojis. Counted in every answer; a reader agreed 76 times in 100.”
     """
     read = f"Read as {found.reading}. " if found.reading else ""
     measured = not np.isnan(found.right)
-    agreed = f"; a reader agreed {100 * found.right:.0f} in 100 times" if measured else ""
+    agreed = f"; a reader agreed {100 * found.right:.0f} times in 100" if measured else ""
     return f"{read}{_JUDGED[found.read_as]}{agreed}."
 
 

@@ -71,7 +71,10 @@ def _themes() -> None:
         f"{themes.n:,} criteria from {themes.n_lists:,} lists ({plain(themes.source)}), grouped by meaning. "
         "Opposite wishes, such as short and detailed, stand side by side: no answer suits everybody."
     )
-    draw_chart(theme_chart(themes, palette()))
+    draw_chart(
+        theme_chart(themes, palette()),
+        "Share of each theme in all criteria; the table below has the numbers.",
+    )
     st.caption(
         "Shares of all criteria, with frequent adjectives. A bar consists of clusters of criteria that mean "
         "alike: choose one for its words."

@@ -131,7 +131,10 @@ def _ranks(compared: SideBySide) -> None:
             st.html(ranks_table(compared, palette().accent, page_colour()))
     if chart.open:
         with chart:
-            draw_chart(bump_chart(compared, palette()))
+            draw_chart(
+                bump_chart(compared, palette()),
+                "Rank of each LLM in each view; the tab Table has the numbers.",
+            )
             st.caption("In colour: the LLMs whose rank changes most.")
 
 

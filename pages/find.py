@@ -41,6 +41,7 @@ from pages._ui.session import (
     plain,
     service,
     show,
+    warm_up_for_files,
     write_link,
 )
 from pages._ui.taste_test import TASTE_TEST, WAY, taste_test
@@ -200,6 +201,7 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
             file = "past-choices.jsonl"
             offer_file(st, "A sample file", _SAMPLE.read_bytes, file, kind="application/jsonl")
         if uploaded is None:
+            warm_up_for_files()
             return None
         with outcome:
             try:

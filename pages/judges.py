@@ -70,13 +70,17 @@ def _show(reports: tuple[JudgeReport, ...]) -> None:
     for column, kind in zip(st.columns(len(TABLE), gap="large"), TABLE, strict=True):
         with column:
             st.markdown(f"**{KIND_NAMES[kind]}**, with 95 % intervals")
-            draw_chart(accuracy_chart(reports, kind, palette()))
+            alt = (
+                f"{KIND_NAMES[kind]}: share of right verdicts of each judge; the table above has the numbers."
+            )
+            draw_chart(accuracy_chart(reports, kind, palette()), alt)
     st.header("Calibration, biases and speed", anchor=False)
     st.html(property_table(reports, page_colour()))
     chart, terms = st.columns([0.55, 0.45], gap="large", vertical_alignment="center")
     with chart:
         st.markdown("**Is a judge as sure as it should be?**")
-        draw_chart(calibration_chart(reports, palette()))
+        alt = "How often each judge is right by how sure it is; the table above has its calibration error."
+        draw_chart(calibration_chart(reports, palette()), alt)
         st.caption(
             "On the dotted line a probability comes true as often as it says. Larger marks are more verdicts."
         )

@@ -67,7 +67,8 @@ def main() -> None:
         shown = by_topic if len(by_topic) <= _SHOWN_TOPICS else [*by_topic[:half], *by_topic[-half:]]
         if len(shown) < len(by_topic):
             st.caption(f"The best and the worst {len(shown) // 2} of {len(by_topic)} topics.")
-        draw_chart(topic_chart(shown, palette()))
+        numbers = ", ".join(f"{score.topic} {percent(score.win_rate, 0)} %" for score in shown)
+        draw_chart(topic_chart(shown, palette()), f"Score by topic: {numbers}.")
     with verdicts:
         names = _query_names(leaderboard)
         _list("Where it wins", [item for item in scores if item.prob > _EVEN], names)
@@ -124,7 +125,8 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
         f"Likely range: {percent(float(ranking.ci_low[row]))} to {percent(float(ranking.ci_high[row]))}"
     )
     third.metric("Questions", int(ranking.n_queries[row]))
-    third.caption(plain(f"against {leaderboard.opponent}"))
+    others = "all others" if leaderboard.against is Against.ALL else leaderboard.opponent
+    third.caption(plain(f"against {others}"))
     st.html(faint_html(f"Judged by: {criteria}"))
     if removed := control_in_brief(leaderboard.view.control):
         st.caption(f"{removed} above; topics and verdicts below are as they were judged.")

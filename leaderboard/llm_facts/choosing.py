@@ -104,7 +104,11 @@ class Choice:
         first, cheapest = self.offers[0], self.cheapest_like_first
         alike = [offer for offer in self.offers if offer.like_first]
         unknown = sum(offer.cost is None for offer in alike[1:])
-        but = f" {unknown} more in the tie have no known price." if unknown else ""
+        but = (
+            f" {unknown} more in the tie {'has' if unknown == 1 else 'have'} no known price."
+            if unknown
+            else ""
+        )
         if cheapest is first:
             if len(alike) == 1:
                 return f"No other LLM is as good as {first.facts.title}: it is clearly ahead of all."
@@ -112,10 +116,10 @@ class Choice:
                 f"{first.facts.title} is itself the cheapest of those practically tied with it: "
                 f"{dollars(first.cost)} {self.unit}.{but}"
             )
-        own = "whose own price is unknown" if first.cost is None else f"which costs {dollars(first.cost)}"
+        own = "is unknown" if first.cost is None else f"is {dollars(first.cost)}"
         return (
-            f"{cheapest.facts.title} (place {cheapest.place}) is the cheapest of those practically tied with "
-            f"the first, {own}: {dollars(cheapest.cost)} {self.unit}.{but}"
+            f"{cheapest.facts.title} (place {cheapest.place}) costs least of those practically tied at the "
+            f"top: {dollars(cheapest.cost)} {self.unit}. The price of the first {own}.{but}"
         )
 
 

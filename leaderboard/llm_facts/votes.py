@@ -90,14 +90,17 @@ class VotesAgreement:
         if self.closest.high is not None and self.closest.high < 0:
             return f"{ranking} runs against the votes on every kind of question (least on {title}, {on})."
         if self.closest.low <= 0:
-            return f"{ranking} surely agrees with the votes on no kind of question (best {title}, {on})."
+            return (
+                f"{ranking} does not clearly agree with the votes on any kind of question "
+                f"(closest: {title}, {on})."
+            )
         if not self.unclear:
             return f"{ranking} agrees most with the votes on {title} ({on})."
         if self.surely_less:
             others = _listed(self.unclear) if len(self.unclear) <= _MAX_NAMED else "several others"
             return (
                 f"{ranking} agrees most with the votes on {title} ({on}), "
-                f"though not surely more than with those on {others}."
+                f"though not clearly more than with those on {others}."
             )
         return f"{ranking} agrees with the votes on all kinds of question alike, best on {title} ({on})."
 

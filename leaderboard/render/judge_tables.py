@@ -27,6 +27,7 @@ _STRONGEST_TINT = 46
 """Percentage of the colour behind an accuracy of 0 or 100 %; none at 50 %."""
 _EVEN = 0.5
 _MINUTE = 60
+_HELD_OUT = "on new criteria: trained without them"
 
 
 @dataclass
@@ -97,7 +98,7 @@ def _table(
 
 def _notes(report: JudgeReport) -> list[str]:
     notes = [f"{report.limit} of each set"] if report.limit else []
-    return [*notes, f"new criteria by {report.held_out_judge}"] if report.held_out_judge else notes
+    return [*notes, _HELD_OUT] if report.held_out_judge else notes
 
 
 def _kind_cells(report: JudgeReport, kind: Generalization, palette: Palette) -> list[_Cell]:

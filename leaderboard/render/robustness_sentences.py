@@ -19,7 +19,7 @@ def headline(certainty: PairwiseSignificance, titles: Mapping[str, str]) -> str:
     """Say who comes first, how often that would hold, and who is as good as far as one can tell."""
     if len(certainty.llms) == 1:
         return "Only one LLM is ranked, so there is nothing to compare it with."
-    best, *rest = (titles[llm] for llm in certainty.members(0))
+    best, *rest = (titles[llm] for llm in certainty.like_first())
     share = float(certainty.first[0])
     often = "practically always" if share >= _SURELY else f"{100 * share:.0f} times in 100"
     sentence = f"With other questions like these, {best} would come first {often}."

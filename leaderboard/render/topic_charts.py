@@ -50,10 +50,12 @@ def query_map(atlas: Atlas, groups: Sequence[MapGroup], palette: Palette) -> go.
     size = 4 if len(atlas.tree.query_ids) > _MANY else 6
     chosen = any(group.chosen for group in groups)
     figure = go.Figure()
+    # The browser's 3D takes longer to set up than a few dots to draw.
+    add_dots = figure.add_scattergl if len(atlas.tree.query_ids) > _MANY else figure.add_scatter
     for group in groups:
         places = group.positions
         stands_out = group.chosen or not chosen
-        figure.add_scattergl(
+        add_dots(
             name=label(group.name, MAX_LABEL),
             x=atlas.xy[places, 0],
             y=atlas.xy[places, 1],

@@ -74,6 +74,11 @@ class PairwiseSignificance:
         """Return the LLMs of a group, best first."""
         return tuple(self.llms[row] for row in np.flatnonzero(self.group == group))
 
+    def like_first(self) -> tuple[str, ...]:
+        """Return the first LLM and those that, looked at one by one, cannot be told apart from it."""
+        apart = apart_from_first(self.win_rate, self.samples, self.n_queries)
+        return tuple(self.llms[row] for row in np.flatnonzero(~apart))
+
     def compare(self, first: str, second: str) -> PairComparison:
         """Return two LLMs by themselves: no allowance is made for other pairs that one might have looked at.
 

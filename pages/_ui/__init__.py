@@ -1,6 +1,7 @@
 """Parts of the pages, each drawing into the page that calls it.
 
 - `session`: the pages' list, the service, the view of this session and the link that carries it
+- `first_page`: what the server puts into the page that the browser loads first: style, code of charts
 - `criteria_editor`, `requirements`, `topic_choice`: what a person asks for, in the view
 - `elicitation`, `checklist`: criteria found by choices and questions, and edited
 - `answer`: the answer over a ranking, the ways to criteria; `reach`: links that jump, the answer said aloud

@@ -154,7 +154,8 @@ def _draw_agreement(compared: Agreement) -> None:
     _figures(compared.correlations)
     chart, differences = st.columns([0.64, 0.36], gap="large", vertical_alignment="center")
     with chart:
-        draw_chart(agreement_chart(compared, palette()))
+        alt = f"Chart of each LLM’s rank under {compared.first} and under {compared.second}."
+        draw_chart(agreement_chart(compared, palette()), alt)
         st.caption(plain(f"Above the line: ranked better by {compared.second}; below: by {compared.first}."))
     with differences:
         _differences(compared)

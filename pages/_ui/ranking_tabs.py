@@ -213,7 +213,8 @@ def _offer_formats(listed: Listed) -> None:
 
 
 def _chart(catalogue: Catalogue, whole: Leaderboard) -> None:
-    draw_chart(interval_chart(choose_llms(whole, catalogue).leaderboard, palette()))
+    chart = interval_chart(choose_llms(whole, catalogue).leaderboard, palette())
+    draw_chart(chart, "Score of each LLM with its likely range; the tab Ranking has the numbers.")
     st.caption(SCORES[whole.against])
 
 
@@ -228,7 +229,8 @@ def _score_and_price(whole: Leaderboard, catalogue: Catalogue, listed: Listed) -
     if choice is None or not any(offer.cost for offer in choice.offers):
         st.caption("No price is known of the LLMs listed here.")
         return
-    draw_chart(price_chart(choice, whole.ranking, whole.titles, palette()))
+    chart = price_chart(choice, whole.ranking, whole.titles, palette())
+    draw_chart(chart, "Score of each LLM by its price; those that are best for the money are named below.")
     unpriced = f" {len(choice.unpriced)} LLMs of unknown price are left out." if choice.unpriced else ""
     best = plain(frontier_in_words(choice, whole.titles))
     st.caption(
@@ -246,7 +248,10 @@ def _compare(catalogue: Catalogue, leaderboard: Leaderboard) -> None:
     for column, (name, value, note) in zip(st.columns(len(figures)), figures, strict=True):
         column.metric(name, value)
         column.caption(note)
-    draw_chart(slope_chart(leaderboard, palette()))
+    chart = slope_chart(leaderboard, palette())
+    draw_chart(
+        chart, "Rank of each LLM on average and for you; the tab Ranking says how many places they differ."
+    )
     _votes(catalogue, leaderboard)
 
 
@@ -310,7 +315,8 @@ def _robustness(leaderboard: Leaderboard) -> None:
     st.subheader("Practical ties", anchor=False)
     st.html(groups_table(leaderboard, found.significance))
     st.caption(
-        "LLMs of one tie are so close that their order may be chance (tested at 5 % for all pairs together). "
+        "LLMs of one tie are so close that their order may be chance. All pairs are tested together here, at "
+        "5 %, so a tie may hold more LLMs than those that are as good as the first looked at one by one. "
         "The last of a tie and the first of the next may be as close. “Comes first”: how often, in 1,000 "
         "draws of other questions on these topics."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from threading import Thread
 from time import monotonic
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from streamlit.navigation.page import Page
 
 from crm import registry
 from crm.criteria import CriteriaSet
+from crm.embedded.encoder import sentence_encoder
 from crm.embedded.model import embedded_crm
 from crm.errors import CRMError
 from crm.protocol import CRM
@@ -56,6 +58,15 @@ def warm_up() -> None:
         load_plotly()
 
     Thread(target=do_once, name="warm-up", daemon=True).start()
+
+
+@cache
+def warm_up_for_files() -> None:
+    """Have PyTorch loaded in the background, which reads many texts at once, while a file of them is chosen.
+
+    Only where files are taken: it is the largest part of the process.
+    """
+    Thread(target=lambda: sentence_encoder().encode(["."], bulk=True), name="for files", daemon=True).start()
 
 
 def current_view() -> View:
@@ -196,9 +207,13 @@ def form_round(section: str) -> int:
     return made
 
 
-def draw_chart(figure: Figure) -> None:
-    """Draw a figure without the buttons over it."""
-    st.plotly_chart(figure, config={"displayModeBar": False})
+def draw_chart(figure: Figure, alt: str) -> None:
+    """Draw a figure without the buttons over it.
+
+    Args:
+        alt: What it shows, for those who cannot see it: the numbers, or where they are.
+    """
+    st.plotly_chart(figure, config={"displayModeBar": False}, alt=alt)
 
 
 def offer_file(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
 
 from leaderboard.render.topic_charts import map_groups, query_map, topic_treemap
@@ -14,6 +13,9 @@ from leaderboard.topics.quality import coherence_of
 from leaderboard.topics.tree import Topic, TopicTree
 from pages._ui.curation import curation
 from pages._ui.session import draw_chart, palette, plain, show
+
+if TYPE_CHECKING:  # the largest import of the page, which the list alone needs
+    import pandas as pd
 
 _EXAMPLES = 6
 _MAX_EXAMPLE = 220
@@ -108,12 +110,15 @@ def _map(atlas: Atlas, chosen: str | None, topics: CuratedTopics | None) -> None
             "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]],
             "displayModeBar": True,
         },
+        alt="Map of the queries, coloured by category; the tabs Tree and List name the same topics.",
     )
     st.caption(plain(f"{atlas.projection} Click a dot to look inside its topic."))
 
 
 def _tree(atlas: Atlas, chosen: str | None, topics: CuratedTopics | None) -> None:
-    draw_chart(topic_treemap(atlas.tree, palette()))
+    draw_chart(
+        topic_treemap(atlas.tree, palette()), "Categories and their topics; the tab List has the numbers."
+    )
     st.caption("Areas are numbers of queries. Click a category or topic to go into it.")
 
 
@@ -166,6 +171,8 @@ def topic_table(tree: TopicTree, shown: list[Topic], topics: CuratedTopics | Non
         "Summary": [topic.summary for topic in shown],
         "Key": [None if topics is None else topic.key for topic in shown],
     }
+    import pandas as pd  # noqa: PLC0415
+
     return pd.DataFrame({name: values for name, values in columns.items() if any(values)})
 
 

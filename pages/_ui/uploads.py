@@ -47,13 +47,14 @@ from pages._ui.session import (
     service,
     shared_service,
     show_announcement,
+    warm_up_for_files,
 )
 
 _STORED, _OWN = "Responses to queries that are here", "Queries of my own"
 _COLUMNS = {_STORED: "query (or id) and response, perhaps llm", _OWN: "query, llm and response"}
 _NAME = {
-    _STORED: ("Name of the LLM", "where no column llm names it"),
-    _OWN: ("Title", "the name of the file"),
+    _STORED: ("Name of the LLM", "if the file does not say it"),
+    _OWN: ("Title", "by default, the name of the file"),
 }
 _HELP = {
     _STORED: "Rows belong to the query of their id, else of exactly their text. AlpacaEval’s files fit.",
@@ -151,6 +152,7 @@ def _form() -> None:
                 "Baseline", placeholder="the first LLM of the file", max_chars=MAX_NAME_CHARACTERS
             )
         if not st.form_submit_button("Rank it with the others", type="primary"):
+            warm_up_for_files()
             return
         if uploaded is None:
             st.error("Choose a file.")

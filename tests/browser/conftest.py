@@ -117,7 +117,7 @@ def running_app(folder: Path, program: str = "streamlit", **settings: str) -> It
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}/"
-    command = [sys.executable, "-m", program, "run", "app.py", f"--server.port={port}"]
+    command = [sys.executable, "-m", program, "run", "serve.py", f"--server.port={port}"]
     command += ["--server.address=127.0.0.1", "--server.headless=true"]
     environment = os.environ | settings | {"USL_DATABASE_URL": f"sqlite:///{folder / 'usl.sqlite3'}"}
     log = folder / "log"

@@ -225,6 +225,16 @@ def test_an_amount_that_speaks_against_the_first_is_not_given_as_a_reason(
     assert both.startswith("It wins ")
 
 
+def test_an_amount_like_the_typical_one_is_called_so_as_it_is_written(boards: dict[str, Leaderboard]) -> None:
+    board = boards["counted"]
+    amounts = dict(zip(board.ranking.ranks, (0.046, 0.014, 0.03, 0.0449, 0.588, 0.9, np.nan), strict=True))
+    alone = replace(board.amounts[0], unit="emojis an answer", by_llm=amounts, baseline=0.0)
+
+    assert answered(replace(board, amounts=(alone,), criteria=CriteriaSet.of(["no emojis"]))).why == (
+        "0.05 emojis an answer, as is typical."
+    )
+
+
 def test_a_usual_amount_among_several_criteria_is_not_given_as_a_reason(
     boards: dict[str, Leaderboard],
 ) -> None:
@@ -373,8 +383,8 @@ def test_the_cheapest_is_named_only_among_several_that_are_as_good(boards: dict[
 
     assert cheapest() == ""
     assert cheapest(second) == (
-        f"{board.titles[second]} (place 2) is the cheapest of those practically tied with the "
-        "first, whose own price is unknown: $2.00 for a million tokens. Prices as of 2026-02."
+        f"{board.titles[second]} (place 2) costs least of those practically tied at the top: "
+        "$2.00 for a million tokens. The price of the first is unknown. Prices as of 2026-02."
     )
 
 

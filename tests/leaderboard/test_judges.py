@@ -128,7 +128,7 @@ class TestTables:
             assert "<script>" not in table
             assert "&lt;script&gt;</b>" in table
         assert "<small>60 of each set</small>" in accuracy_table([odd], LIGHT, "#fff")
-        assert "<small>new criteria by &lt;b&gt;</small>" in accuracy_table([odd], LIGHT, "#fff")
+        assert "<small>on new criteria: trained without them</small>" in accuracy_table([odd], LIGHT, "#fff")
 
     @pytest.mark.parametrize(
         ("seconds", "text"),

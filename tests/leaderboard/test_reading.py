@@ -33,7 +33,7 @@ def test_a_criterion_has_a_badge_and_a_sentence(criterion: str, badge: Badge, be
     assert found is not None
     assert found.badge is badge
     assert found.sentence.startswith(begin)
-    assert found.sentence.endswith(" in 100 times.")
+    assert found.sentence.endswith(" times in 100.")
 
 
 def test_what_cannot_be_judged_is_left_out_or_doubtful_and_the_warning_says_why() -> None:
@@ -51,6 +51,6 @@ def test_what_was_not_measured_is_not_claimed() -> None:
     measured = Reliability(ReadAs.COUNTED, "at most 2 sentences", 0.764)
 
     assert reading_sentence(measured) == (
-        "Read as at most 2 sentences. Counted in every answer; a reader agreed 76 in 100 times."
+        "Read as at most 2 sentences. Counted in every answer; a reader agreed 76 times in 100."
     )
     assert reading_sentence(Reliability(ReadAs.WORDING, "", math.nan)) == "Judged by its wording alone."

@@ -45,8 +45,8 @@ def test_the_cheapest_that_cannot_be_told_apart_is_named_with_place_and_cost() -
     assert choice.cheapest_like_first is not None
     assert choice.cheapest_like_first.llm == "c"
     assert choice.sentence == (
-        "C (place 3) is the cheapest of those practically tied with the first, which costs $6.00: "
-        "$0.60 a month."
+        "C (place 3) costs least of those practically tied at the top: $0.60 a month. "
+        "The price of the first is $6.00."
     )
     assert choice.prices_date == "2026-02-02"
     assert [offer.on_frontier for offer in choice.offers] == [True, True, True, True]
@@ -65,8 +65,8 @@ def test_unknown_prices_are_said_and_never_guessed() -> None:
     choice = chosen(priced(None, 5, None, 0.1), n_alike=3)
 
     assert choice.sentence == (
-        "B (place 2) is the cheapest of those practically tied with the first, whose own price is "
-        "unknown: $3.00 a month. 1 more in the tie have no known price."
+        "B (place 2) costs least of those practically tied at the top: $3.00 a month. "
+        "The price of the first is unknown. 1 more in the tie has no known price."
     )
     assert choice.unpriced == ("a", "c")
     assert [offer.cost is None for offer in choice.offers] == [True, False, True, False]
@@ -88,7 +88,7 @@ def test_of_equally_cheap_ones_the_better_is_named() -> None:
 def test_without_a_use_the_costs_are_for_a_million_tokens() -> None:
     choice = choose("ab", np.array([0.9, 0.8]), np.zeros(2, np.bool_), priced(10, 0.001))
     assert choice.sentence is not None
-    assert choice.sentence.endswith("which costs $15.00: less than $0.01 for a million tokens.")
+    assert choice.sentence.endswith("less than $0.01 for a million tokens. The price of the first is $15.00.")
 
 
 def test_who_costs_more_and_is_surely_worse_is_beaten() -> None:
@@ -108,4 +108,4 @@ def test_llms_are_called_what_the_benchmark_calls_them_and_keep_their_places() -
         "ab", np.array([0.9, 0.8]), np.zeros(2, np.bool_), priced(10, 1), titles=titles, places=places
     )
     assert choice.sentence is not None
-    assert choice.sentence.startswith("Second (place 17) is the cheapest")
+    assert choice.sentence.startswith("Second (place 17) costs least")

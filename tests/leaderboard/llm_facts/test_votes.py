@@ -45,7 +45,7 @@ def test_a_kind_that_is_not_surely_closer_than_another_is_said_with_that() -> No
     )
     assert found.surely_less == ("maths",)
     assert (found.sentence() or "").endswith(
-        ("though not surely more than with those on creative writing.", "those on coding.")
+        ("though not clearly more than with those on creative writing.", "those on coding.")
     )
 
 
@@ -58,7 +58,7 @@ def test_a_ranking_without_relation_to_the_votes_is_not_said_to_agree() -> None:
     shuffled = {"coding": np.random.default_rng(3).permutation(N) * 1.0, "math": noisy(1)[::-1]}
     found = votes_agreement(SCORES, rated(shuffled))
     assert (found.sentence() or "").startswith(
-        "Your ranking surely agrees with the votes on no kind of question"
+        "Your ranking does not clearly agree with the votes on any kind of question (closest: "
     )
 
 

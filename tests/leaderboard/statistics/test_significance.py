@@ -174,6 +174,9 @@ def test_all_at_once_the_first_is_compared_with_each_as_by_itself() -> None:
     alone = [llm != "a" and found.compare(found.llms[0], llm).apart for llm in found.llms]
 
     assert apart_from_first(found.win_rate, found.samples, found.n_queries).tolist() == alone
+    assert found.like_first() == tuple(
+        llm for llm, is_apart in zip(found.llms, alone, strict=True) if not is_apart
+    )
     assert alone[0] is False
     assert any(alone)
     assert not all(alone[1:])
