@@ -24,13 +24,7 @@ from torch.nn import functional
 
 from crm.embedded.concepts import ConceptClassifier
 from crm.embedded.counts import count_names
-from crm.embedded.encoder import (
-    DIMENSIONS,
-    Adaptation,
-    encoder_parts,
-    in_bfloat16_where_quick,
-    pooled_states,
-)
+from crm.embedded.encoder import DIMENSIONS, Adaptation, encoder_parts, pooled_states
 from crm.embedded.surface import N_BUCKETS, N_TURNS, turns, word_hashes
 from crm.embedded.wish_network import WishNetwork
 from crm.errors import CRMError
@@ -359,9 +353,8 @@ class _Network(nn.Module):
         """Logits ``[N, classes]``."""
         tokens: Any = self.tokenizer(texts, padding=True, truncation=True, max_length=48, return_tensors="pt")
         mask = tokens["attention_mask"]
-        with in_bfloat16_where_quick():
-            states = self.encoder(input_ids=tokens["input_ids"], attention_mask=mask).last_hidden_state
-        pooled = pooled_states(states.float(), mask, self.queries) * _SPREAD
+        states = self.encoder(input_ids=tokens["input_ids"], attention_mask=mask).last_hidden_state
+        pooled = pooled_states(states, mask, self.queries) * _SPREAD
         inputs = torch.cat([pooled, torch.from_numpy(turns(texts)), self._of_words(texts)], dim=1)
         logits: Tensor = self.head(inputs) + self.direction(inputs) * self.sides
         return logits
