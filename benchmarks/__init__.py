@@ -8,7 +8,8 @@
 - `default_ranking`, `length_control`: rankings against AlpacaEval's official ones
 - `held_to_votes`: the default ranking of current LLMs against people's votes
 - `sparse_ranking`: rankings of LLMs that answered different queries, against the simulated truth
-- `everyday_wishes`, `gold_rankings`: is what people type understood, and ranked as a careful reader would?
+- `wish_readings`, `everyday_wishes`, `gold_rankings`: is what people type understood, and ranked as a careful
+  reader would?
 - `training_size`, `long_responses`, `gaming`: how good the embedded judge is, and how far it can be gamed
 - `simulated_users`, `history_checklists`: how well a person's criteria are learnt
 - `same_answers`, `house_size`: two checkouts of the code compared
