@@ -100,8 +100,8 @@ def measure(
         columns=("wording", "wishes", "concept and direction", "right concept, wrong direction"),
         rows=tuple(rows),
         note=(
-            f"Wishes of {readings.name}, by a writer who saw none of the training; a neighbouring concept counts "
-            "as wrong, such as “concise” for fewer words. Wilson's 95 % intervals."
+            f"Wishes of {readings.name}, by a writer who saw none of the training; a neighbouring concept is "
+            "wrong, such as “concise” for fewer words. Wilson's 95 % intervals."
         ),
     ).finish(output)
 
