@@ -239,6 +239,25 @@ class TestDrillDown:
     def test_unanswered_queries_are_left_out(self, service: Service) -> None:
         assert len(service.query_scores(View("alpaca-eval"), "llama-2-70b-chat-hf")) == 804
 
+    def test_passages_nearest_to_a_criterion_are_quoted_where_they_decide(self, service: Service) -> None:
+        view = View("dailybench", criteria=CriteriaSet.of(["mentions the sea", "no emojis"]))
+        report = service.pair_report(view, "fabula", "01-1")
+        by_passages, counted = (verdict.nearest for verdict in report.verdicts)
+
+        answers = (report.response, report.opponent_response)
+        assert len(by_passages) == len(answers)
+        for passage, answer in zip(by_passages, answers, strict=True):
+            assert passage
+            assert " ".join(passage.split()) in " ".join(str(answer).split())
+        assert counted == (None, None)
+
+    def test_no_passage_is_quoted_of_texts_that_are_not_stored(self, service: Service) -> None:
+        view = View("alpaca-eval", criteria=CriteriaSet.of(["mentions the sea"]))
+        query = service.query_scores(view, "gpt4")[0].query
+        [verdict] = service.pair_report(view, "gpt4", query).verdicts
+
+        assert verdict.nearest == (None, None)
+
     def test_a_pair_is_shown_with_a_verdict_a_criterion(self, service: Service) -> None:
         view = View("dailybench", criteria=CriteriaSet.of(["concise and direct"], ["numbered steps"]))
         report = service.pair_report(view, "stepwise", "01-1")
