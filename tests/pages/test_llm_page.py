@@ -82,6 +82,12 @@ def test_a_query_shows_both_responses_and_the_reasons(page: AppTest) -> None:
     assert "shorter by" in html(page)
 
 
+def test_the_passages_nearest_to_a_criterion_are_quoted(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench", criterion="mentions the sea", llm="fabula", query="01-1")
+    assert not page.exception
+    assert re.search(r"closest to it here: “[^”]+”; in the other answer: “[^”]+”", html(page))
+
+
 def test_where_texts_are_missing_the_command_is_named(page: AppTest) -> None:
     open_view(page, benchmark="alpaca-eval", llm="gemini-pro")
     labels = [button.label.replace("\\", "") for button in page.button if "%" in button.label]
