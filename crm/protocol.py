@@ -148,13 +148,10 @@ class Explains(Protocol):
 class FindsPassages(Protocol):
     """A judge that holds criteria against parts of a response and can say which part was nearest."""
 
-    def nearest_passage(
-        self, criterion: Criterion, text: str, response: Mapping[str, NDArray[Any]]
-    ) -> str | None:
+    def nearest_passage(self, criterion: Criterion, text: str) -> str | None:
         """Return the passage of a response that comes nearest to a criterion.
 
-        None where the criterion is judged by something else than passages, or where the text is not what
-        the arrays, as of ``Explains.explain``, were made of.
+        None where the criterion is judged by something else than passages, or where there is but one.
         """
 
 

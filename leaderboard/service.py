@@ -387,15 +387,11 @@ class Service:
         self, request: Request, criterion: Criterion, pair: tuple[str, str], query: int
     ) -> tuple[str | None, ...]:
         """Return the passages of a pair of responses that come nearest to a criterion, if any."""
-        crm, benchmark = request.crm, request.benchmark
-        if not isinstance(crm, FindsPassages) or crm.representation is None:
+        crm = request.crm
+        if not isinstance(crm, FindsPassages):
             return ()
-        texts = [benchmark.text_at(llm, query) for llm in pair]
-        stored = [benchmark.arrays_at(crm.representation, llm, query) for llm in pair]
-        return tuple(
-            None if text is None else crm.nearest_passage(criterion, text, arrays)
-            for text, arrays in zip(texts, stored, strict=True)
-        )
+        texts = [request.benchmark.text_at(llm, query) for llm in pair]
+        return tuple(None if text is None else crm.nearest_passage(criterion, text) for text in texts)
 
     def _ahead_by_votes(self, request: Request, pair: tuple[str, str], query: int) -> float:
         """Return how far votes put the first LLM of a pair ahead of the other under ∅, in log-odds."""

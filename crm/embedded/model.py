@@ -38,7 +38,6 @@ from crm.embedded.representation import (
     load_arrays,
     project,
     representation,
-    text_digest,
 )
 from crm.embedded.validity import ValidityCheck
 from crm.errors import UnavailableError
@@ -347,16 +346,16 @@ class EmbeddedCRM:
             margins[..., used] = space.margins(stored, asked, self._passage_weights) * unread[used]
         return margins
 
-    def nearest_passage(
-        self, criterion: Criterion, text: str, response: Mapping[str, NDArray[Any]]
-    ) -> str | None:
-        """Return the passage that comes nearest to what a criterion asks for beyond what is read of it."""
+    def nearest_passage(self, criterion: Criterion, text: str) -> str | None:
+        """Return the passage nearest to a criterion of which something is left unread.
+
+        The whole embeddings of the passages say which: what is stored of them is too coarse to quote by.
+        """
         cut = passages(text)
-        is_read = not self._unread(CriteriaSet((criterion,))).any()
-        if is_read or len(cut) < _SEVERAL or text_digest(text) != response["digest"]:
+        if len(cut) < _SEVERAL or not self._unread(CriteriaSet((criterion,))).any():
             return None
-        asked = self._features.passages.asked(sentence_encoder().embed([criterion.text]))
-        return cut[int((response["passages"] @ asked[0]).argmax()) % len(cut)]
+        asked, *each = sentence_encoder().embed([criterion.text, *cut])
+        return cut[int((np.stack(each) @ asked).argmax())]
 
     def _passages_reason(
         self, criteria: CriteriaSet, passages_a: NDArray[np.int8], passages_b: NDArray[np.int8]
