@@ -138,7 +138,7 @@ def _without_a_criterion(
 ) -> Iterator[WithoutOne]:
     ranked = replace(scored.request.view, criteria=scored.request.criteria)
     for criterion, rest in islice(views_without_one_criterion(ranked), MAX_CRITERIA):
-        after = _top(service.scored(rest), scored.counted, left_out)
+        after = _top(service.scored(rest), scored.counted, left_out, top)
         yield WithoutOne(str(criterion), True, top, after)
 
 
@@ -148,14 +148,19 @@ def _without_a_category(scored: Scored, top: tuple[str, ...], left_out: Mask) ->
     present = np.unique(benchmark.category_index[scored.counted])
     for category in present if len(present) > 1 else ():
         rest = scored.counted & (benchmark.category_index != category)
-        if after := _top(scored, rest, left_out):  # else nothing connects the LLMs without it
+        if after := _top(scored, rest, left_out, top):  # else nothing connects the LLMs without it
             yield WithoutOne(benchmark.category_names[category], False, top, after)
 
 
-def _top(scored: Scored, counted: Mask, left_out: Mask) -> tuple[str, ...]:
-    """Return the first of the ranking on the counted queries; who is left out and musts stay as they are."""
+def _top(scored: Scored, counted: Mask, left_out: Mask, before: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the first of the ranking on the counted queries; who is left out and musts stay as they are.
+
+    Who was on top before stays there before those with the same win rate: no change can be read off a tie.
+    """
     llms = scored.request.llms
     found = scored.request.estimate(scored.judged, counted)
     out = np.isnan(found.win_rate) | left_out
+    place = [before.index(llm) if llm in before else len(before) for llm in llms]
     best = [row for row in found.best_first(llms, scored.missed) if not out[row]]
+    best.sort(key=lambda row: (scored.missed[row], -found.win_rate[row], place[row]))
     return tuple(llms[row] for row in best[:TOP])

@@ -220,7 +220,7 @@ def test_what_not_every_ranking_needs_is_read_when_it_is_asked_for(
     monkeypatch.setattr(LoadedBenchmark, "_stacked", noting)
     stored = benchmark.representation(NAME)
     assert read == [frozenset(("features", "digest"))]
-    assert sorted(stored) == ["counts", "digest", "features", "style"]
+    assert sorted(stored) == ["counts", "digest", "features", "passages", "style"]
 
     style = stored["style"]
     assert stored["style"] is style

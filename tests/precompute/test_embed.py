@@ -54,6 +54,7 @@ def test_every_response_has_its_row_and_a_missing_one_none(
         "features": np.int8,
         "style": np.float16,
         "counts": np.float16,
+        "passages": np.int8,
         "digest": np.uint64,
     }
 

@@ -27,8 +27,8 @@ LIBRARY = tuple(
 
 
 def named_but(*weak: str, among: Iterable[str]) -> list[Any]:
-    """Assistants to try a checklist on, those marked whose style version 3 of the judge names too weakly."""
-    mark = pytest.mark.xfail(reason="version 3 of the judge names it too weakly", strict=True)
+    """Assistants to try a checklist on, those marked whose style the judge names too weakly."""
+    mark = pytest.mark.xfail(reason="the judge names it too weakly", strict=True)
     return [pytest.param(llm, marks=(mark,) if llm in weak else ()) for llm in among]
 
 

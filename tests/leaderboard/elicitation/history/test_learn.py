@@ -29,7 +29,6 @@ from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins, pair_margins
 from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior, posterior_given
 from leaderboard.service import Service
-from tests.leaderboard.elicitation.samples import named_but
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def history_of(
     return margins_of_taken(taken[:size], dailybench)
 
 
-@pytest.mark.parametrize("llm", named_but("stepwise", among=STYLES))
+@pytest.mark.parametrize("llm", STYLES)
 def test_always_choosing_one_assistant_yields_its_style(
     service: Service, dailybench: CriterionMargins, llm: str
 ) -> None:
