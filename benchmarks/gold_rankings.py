@@ -23,7 +23,7 @@ from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
 from crm.data.corpora import CorporaTexts
 from crm.errors import CRMError
-from crm.paths import CORPORA, PREFERENCES
+from crm.paths import CORPORA
 from crm.protocol import Pair, Question, win_rate_error
 from crm.registry import get_crm
 from leaderboard.statistics.ranking import rank_llms
@@ -59,7 +59,7 @@ def error_beyond_the_draw(prob: pd.DataFrame, true: pd.DataFrame) -> float:
 @app.command()
 def measure(
     crm: Annotated[str, typer.Option(help="Judge, by its name.")] = "embedded",
-    gold: Annotated[Path, typer.Option(help="Folder of the gold verdicts.")] = PREFERENCES.parent,
+    gold: Annotated[Path, typer.Option(help="Folder of the gold verdicts.")] = CORPORA.parent / "preferences",
     corpora: Annotated[Path, typer.Option(help="Folder with alpaca_eval/ and modern_llms/.")] = CORPORA,
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
 ) -> None:
