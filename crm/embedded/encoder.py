@@ -172,7 +172,7 @@ class SentenceEncoder:
         import torch  # noqa: PLC0415
 
         ids, mask = _padded(windows)
-        with self._lock, torch.inference_mode(), in_bfloat16_where_quick():
+        with self._lock, torch.inference_mode(), _in_bfloat16_where_quick():
             states = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
         weights = mask.unsqueeze(-1)
         return [(states[layer].float() * weights).sum(dim=1).numpy() for layer in (STATE_LAYER, -1)]
@@ -203,7 +203,7 @@ def _padded(windows: list[list[int]]) -> tuple[Any, Any]:
     return ids, mask
 
 
-def in_bfloat16_where_quick() -> Any:
+def _in_bfloat16_where_quick() -> Any:
     """Return a context in which PyTorch multiplies in bfloat16, if the processor has instructions for it."""
     import torch  # noqa: PLC0415
 
@@ -300,7 +300,7 @@ class AttentiveEncoder(SentenceEncoder):
 
         ids, mask = _padded(windows)
         with self._lock, torch.inference_mode():
-            with in_bfloat16_where_quick():
+            with _in_bfloat16_where_quick():
                 states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
             pooled: Rows = pooled_states(states.float(), mask, torch.from_numpy(self._queries)).numpy()
         return pooled

@@ -170,10 +170,9 @@ class EmbeddedCRM:
             together = self.direction(item.criteria) @ difference
             alone = np.empty(0, dtype=np.float32)
             if item.criteria:
-                both = {name: encoded[name][pair] for name in ("counts", "passages")}
-                one, other = self._counted_each(item.criteria, both["counts"]) + self._found_each(
-                    item.criteria, both["passages"]
-                )
+                both = {name: array[pair] for name, array in encoded.items()}
+                counted = self._counted_each(item.criteria, both["counts"])
+                one, other = counted + self._found_each(item.criteria, both)
                 alone = self._signed(item.criteria) @ difference + one - other
                 together += (one - other) @ _shares(item.criteria)
             prob, prob_each = (probabilities(margin + ahead) for margin in (together, alone))
@@ -195,8 +194,7 @@ class EmbeddedCRM:
         listed = CriteriaSet(tuple(criteria))
         directions = self._signed(listed) * self._features.step
         margins = project(stored["features"], directions.T) + self._counted_each(listed, stored["counts"])
-        if self._unread(listed).any():
-            margins += self._found_each(listed, stored["passages"])
+        margins += self._found_each(listed, stored)
         return ResponseMargins(margins, self._penalties(stored), stored["digest"] != MISSING)
 
     def margins(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> JointMargins:
@@ -205,8 +203,8 @@ class EmbeddedCRM:
         margins = project(stored["features"], self.direction(criteria) * self._features.step)
         if criteria and self._concepts is not None:
             self._concepts.add_margins(criteria, _shares(criteria), stored["counts"], margins)
-        if self._unread(criteria).any():
-            margins += self._found_each(criteria, stored["passages"]) @ _shares(criteria)
+        if criteria:
+            margins += self._found_each(criteria, stored) @ _shares(criteria)
         present = stored["digest"] != MISSING
         return JointMargins(margins, self._penalties(stored), present, _ALIKE, _SURELY)
 
@@ -238,8 +236,7 @@ class EmbeddedCRM:
             counted = self._concepts.reasons(
                 criteria, _shares(criteria), response_a["counts"], response_b["counts"]
             )
-        by_passages = [self._passages_reason(criteria, response_a["passages"], response_b["passages"])]
-        counted += [reason for reason in by_passages if reason is not None]
+        counted += self._passages_reasons(criteria, response_a, response_b)
         found = sorted([*counted, *found], key=lambda reason: -abs(reason.contribution))[:MOST_REASONS]
         penalty_a, penalty_b = self._penalty(np.stack([response_a["features"], response_b["features"]]))
         asked = difference @ direction + np.float32(sum(reason.contribution for reason in counted))
@@ -334,16 +331,18 @@ class EmbeddedCRM:
         unread = signs if self._concepts is None else signs * self._concepts.unread(texts)
         return np.where(np.abs(unread) < _READ_WHOLE, np.float32(0.0), unread)
 
-    def _found_each(self, criteria: CriteriaSet, stored: NDArray[np.int8]) -> Floats:
-        """What responses with passages ``[..., P, E]`` gain by the nearest of them under single criteria,
-        polarity included ``[..., K]``."""
-        margins = np.zeros((*stored.shape[:-2], len(criteria)), dtype=np.float32)
+    def _found_each(self, criteria: CriteriaSet, stored: Mapping[str, NDArray[Any]]) -> Floats:
+        """What responses, given as stored, gain by the nearest of their passages under single criteria,
+        polarity included ``[..., K]``; passages are looked up only where a criterion asks for them."""
+        margins = np.zeros((*stored["digest"].shape, len(criteria)), dtype=np.float32)
         unread = self._unread(criteria)
         if (used := np.flatnonzero(unread)).size and self._passage_weights is not None:
             texts = [criterion.text for criterion in criteria]
             space = self._features.passages
             asked = space.asked(sentence_encoder().embed([texts[number] for number in used]))
-            margins[..., used] = space.margins(stored, asked, self._passage_weights) * unread[used]
+            margins[..., used] = (
+                space.margins(stored["passages"], asked, self._passage_weights) * unread[used]
+            )
         return margins
 
     def nearest_passage(self, criterion: Criterion, text: str) -> str | None:
@@ -357,12 +356,17 @@ class EmbeddedCRM:
         asked, *each = sentence_encoder().embed([criterion.text, *cut])
         return cut[int((np.stack(each) @ asked).argmax())]
 
-    def _passages_reason(
-        self, criteria: CriteriaSet, passages_a: NDArray[np.int8], passages_b: NDArray[np.int8]
-    ) -> Reason | None:
-        one, other = self._found_each(criteria, np.stack([passages_a, passages_b]))
-        ahead = float((one - other) @ _shares(criteria)) if criteria else 0.0
-        return Reason(UNNAMED[4 + (ahead <= 0)], ahead) if ahead else None
+    def _passages_reasons(
+        self,
+        criteria: CriteriaSet,
+        response_a: Mapping[str, NDArray[Any]],
+        response_b: Mapping[str, NDArray[Any]],
+    ) -> list[Reason]:
+        if not criteria:
+            return []
+        one, other = (self._found_each(criteria, response) for response in (response_a, response_b))
+        ahead = float((one - other) @ _shares(criteria))
+        return [Reason(UNNAMED[4 + (ahead <= 0)], ahead)] if ahead else []
 
     def _signed(self, criteria: CriteriaSet) -> Floats:
         """Directions of the single criteria, flipped for those to avoid, ``[K, D]``."""

@@ -55,6 +55,16 @@ def passages(text: str) -> list[str]:
     return [" ".join(sentences[start:stop]) for start, stop in pairwise([*starts.tolist(), len(sentences)])]
 
 
+def passages_in_turn(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the distinct passages of N texts, and which of them each text has, repeated in turn
+    ``[N, MAX_PASSAGES]``."""
+    cut = [passages(text) for text in texts]
+    distinct = list(dict.fromkeys(passage for each in cut for passage in each))
+    number_of = {passage: number for number, passage in enumerate(distinct)}
+    places = [[number_of[each[turn % len(each)]] for turn in range(MAX_PASSAGES)] for each in cut]
+    return distinct, np.array(places, dtype=np.intp).reshape(-1, MAX_PASSAGES)
+
+
 STEP = np.float32(4.0 / 127)
 """Value of one unit of what is stored of a passage."""
 
@@ -90,12 +100,8 @@ class PassageSpace:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.int8]:
         """Return what is stored of the passages of N texts ``[N, MAX_PASSAGES, E]``."""
-        cut = [passages(text) for text in texts]
-        distinct = list(dict.fromkeys(passage for each in cut for passage in each))
-        embedding = sentence_encoder().encode(distinct, bulk=True).embedding
-        number_of = {passage: number for number, passage in enumerate(distinct)}
-        places = [[number_of[each[turn % len(each)]] for turn in range(MAX_PASSAGES)] for each in cut]
-        return self.quantise(embedding)[np.array(places, dtype=np.intp).reshape(-1, MAX_PASSAGES)]
+        distinct, places = passages_in_turn(texts)
+        return self.quantise(sentence_encoder().encode(distinct, bulk=True).embedding)[places]
 
     def quantise(self, embedding: Floats) -> NDArray[np.int8]:
         """Return embeddings of passages ``[N, 384]`` in steps of ``STEP``, int8 ``[N, E]``."""

@@ -330,7 +330,7 @@ def train_mixture(
     concepts, arrays = concept_classifier(), load_arrays(weights)
     members, styles = members_of(arrays), arrays["concept_directions"].astype(np.float32)
     embed, encode = PassageEmbeddings(embedded), ResponseEncoder(Representation.load(representation), encoded)
-    parts, signs, unseen = [], [], []
+    parts, unseen = [], []
     with _progress("responses and passages of unseen instructions") as on_progress:
         for file in (modern, preferences):
             pairs = _split("dev", (file,), corpora, LeftOut())
@@ -340,9 +340,8 @@ def train_mixture(
             )
             likeness = in_passages.likeness(encode.features.passages) * data.unread[:, None]
             parts.append((data.margins_read(styles), data.margins_unread(members), likeness))
-            signs.append(data.sign)
             unseen.append(data)
-    share, of_passages = mixed(*parts[0], signs[0])
+    share, of_passages = mixed(*parts[0], unseen[0].sign)
     right = [
         right_by_kind(data, np.asarray(read + share * by_members + likeness @ of_passages, np.float32))
         for data, (read, by_members, likeness) in zip(unseen, parts, strict=True)

@@ -23,7 +23,7 @@ from torch.nn import functional
 from crm.data.pairs import Directions
 from crm.embedded.encoder import DIMENSIONS, sentence_encoder
 from crm.embedded.model import members_of
-from crm.embedded.passages import MAX_PASSAGES, SHARPNESS, PassageSpace, passages
+from crm.embedded.passages import MAX_PASSAGES, SHARPNESS, PassageSpace, passages_in_turn
 from crm.embedded.representation import load_arrays, text_digest
 from crm.protocol import Floats, Pair
 
@@ -68,8 +68,8 @@ class PassageEmbeddings:
     ) -> tuple[NDArray[np.float16], NDArray[np.int64]]:
         """Return embeddings of all passages ``[M, 384]``, and which of them each text has, in turn
         ``[N, MAX_PASSAGES]``."""
-        cut = [passages(text) for text in texts]
-        key_of = {passage: int(text_digest(passage)) for each in cut for passage in each}
+        distinct, places = passages_in_turn(texts)
+        key_of = {passage: int(text_digest(passage)) for passage in distinct}
         unknown = [passage for passage, key in key_of.items() if key not in self._of]
         for start in range(0, len(unknown), _CHUNK):
             chunk = unknown[start : start + _CHUNK]
@@ -78,14 +78,14 @@ class PassageEmbeddings:
             if progress is not None:
                 progress(start + len(chunk), len(unknown))
         if unknown and self._kept is not None:
+            unfinished = self._kept.with_suffix(".part.npz")
             np.savez(
-                self._kept,
+                unfinished,
                 key=np.array(list(self._of), dtype=np.uint64),
                 embedding=np.stack([*self._of.values()]),
             )
-        place = {key: number for number, key in enumerate(dict.fromkeys(key_of.values()))}
-        rows = [[place[key_of[each[turn % len(each)]]] for turn in range(MAX_PASSAGES)] for each in cut]
-        return np.stack([self._of[key] for key in place]), np.array(rows, dtype=np.int64)
+            unfinished.replace(self._kept)
+        return np.stack([self._of[key] for key in key_of.values()]), places.astype(np.int64)
 
 
 @dataclass(frozen=True)
