@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from crm.criteria import CriteriaSet
 from crm.embedded.representation import representation
 from crm.errors import CRMError
 from crm.llm.chat_model import Prompt
+from crm.llm.running import run_to_end
 from crm.llm.settings import ConfiguredLLM
 from crm.registry import get_crm
 from crm.report_table import ReportTable
@@ -142,7 +142,7 @@ def collect_responses(
         providers = distributed_models(engine, (plan.llm for plan in asked))
         stats = {plan.llm.name: LLMStats(len(plan.missing)) for plan in plans}
         money = None if budget is None else Budget(budget)
-        asyncio.run(
+        run_to_end(
             ask_all(asked, providers, storage, stats, lambda: on_progress(stats.values()), budget=money)
         )
         new_baseline = _update_descriptions(database, slug, llms, baseline)

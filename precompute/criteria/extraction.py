@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -11,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from crm.llm import make_chat_models
 from crm.llm.chat_model import LLMFailure, LLMReply, Outcome, ReplyStatus
+from crm.llm.running import run_to_end
 from crm.llm.settings import ConfiguredLLM
 from crm.llm.structured import StructuredChatModel, UnusableReplyError
 from crm.report_table import ReportTable
@@ -81,7 +81,7 @@ def extract_criteria(
             )
             storage, by_name = CriteriaWriter(database, slug, questions), {llm.name: stats}
             asked = ask_all([planned.plan], {llm.name: model}, storage, by_name, lambda: on_progress([stats]))
-            asyncio.run(asked)
+            run_to_end(asked)
         with database.session() as session:
             totals = extraction_totals(session, find_preference_set(session, slug))
         return ExtractionSummary(slug, planned, stats, totals)

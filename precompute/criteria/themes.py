@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -20,6 +19,7 @@ from crm.errors import CRMError, UnavailableError
 from crm.llm import make_chat_models
 from crm.llm.chat_model import FailureKind, LLMFailure, LLMReply, Outcome, Prompt
 from crm.llm.prompt import read_prompt
+from crm.llm.running import run_to_end
 from crm.llm.settings import ConfiguredLLM
 from crm.llm.structured import StructuredChatModel, UnusableReplyError, parse_json
 from crm.paths import PREFERENCES
@@ -172,7 +172,7 @@ def name_themes(themes: CriterionThemes, llm: ConfiguredLLM) -> NamedThemes:
     reason = ""
 
     try:
-        asyncio.run(provider.ask([_prompt(name, theme) for name, theme in asked.items()], answered.append))
+        run_to_end(provider.ask([_prompt(name, theme) for name, theme in asked.items()], answered.append))
     except UnavailableError as error:
         reason = str(error)
     outcomes = {outcome.prompt.external_id: outcome for outcome in answered}

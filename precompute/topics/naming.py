@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from crm.data.topic_model import ctfidf, vectorizer
 from crm.llm.chat_model import ChatModel, LLMReply, Outcome, Prompt
 from crm.llm.prompt import read_prompt
+from crm.llm.running import run_to_end
 from crm.llm.structured import UnusableReplyError, parse_json
 from db.serialization import storable_text
 from db.source_records import FoundTopic
@@ -117,7 +117,7 @@ def name_topics(
             Prompt(key, _question(topic, named.values(), queries_of[key], settings))
             for key, topic in waiting.items()
         ]
-        asyncio.run(provider.ask(prompts, take))
+        run_to_end(provider.ask(prompts, take))
     return NamingSummary(sum(topic.named_by == settings.llm for topic in named.values()), failed)
 
 
@@ -167,7 +167,7 @@ def name_categories(
             Prompt(category, _category_question(members, sizes, given))
             for category, members in waiting.items()
         ]
-        asyncio.run(provider.ask(prompts, take))
+        run_to_end(provider.ask(prompts, take))
     return failed
 
 
