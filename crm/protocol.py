@@ -227,11 +227,15 @@ class Amounts:
         unit: What follows a mean amount, e.g. “emojis an answer”.
         amount: As counted ``[R, Q]``, NaN where there is no response.
         wished: More of it is wished: 1, less: −1, neither: 0.
+        limit: What is wished where an amount is named, e.g. “at most 2 sentences”; else empty.
+        kept: Whether a response keeps to the limit ``[R, Q]``; None without one.
     """
 
     unit: str
     amount: Floats
     wished: int = 0
+    limit: str = ""
+    kept: NDArray[np.bool_] | None = None
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -30,12 +30,16 @@ class MeanAmount:
         by_llm: By the LLM's name, over the queries it has answered; NaN where that is none.
         baseline: That of the baseline; NaN where LLMs are not compared with one.
         wished: More of it is wished: 1, less: −1, neither: 0.
+        limit: What is wished where an amount is named, e.g. “at most 2 sentences”; else empty.
+        kept: Share of its answers in which an LLM keeps to the limit; empty without one.
     """
 
     unit: str
     by_llm: Mapping[str, float]
     baseline: float
     wished: int = 0
+    limit: str = ""
+    kept: Mapping[str, float] = field(default_factory=dict)
 
     def written(self, amount: float) -> str:
         """Return an amount with as many decimals as all of this property have; unknown is a dash."""
@@ -70,5 +74,9 @@ def mean_amounts(
         means = weighted_means(counted.amount, weights).tolist()
         by_llm = dict(zip(llms, means, strict=False))  # what is left over is the baseline's
         baseline = means[-1] if len(means) > len(llms) else math.nan
-        found.append(MeanAmount(counted.unit, by_llm, baseline, counted.wished))
+        kept: dict[str, float] = {}
+        if counted.kept is not None:
+            known = np.where(np.isnan(counted.amount), np.nan, counted.kept)
+            kept = dict(zip(llms, weighted_means(known, weights).tolist(), strict=False))
+        found.append(MeanAmount(counted.unit, by_llm, baseline, counted.wished, counted.limit, kept))
     return tuple(found)

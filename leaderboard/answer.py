@@ -26,9 +26,11 @@ from leaderboard.sentences import (
     MIN_QUERIES,
     NOBODY_COMPLETE,
     floor_in_words,
+    kept_in_words,
     left_out_in_brief,
     listed,
     missed_in_words,
+    percent,
     preferred_on_average,
 )
 from leaderboard.view import Against
@@ -40,6 +42,7 @@ _MOST_ALONE = 5
 _RELIABLE = (Badge.COUNTED, Badge.STYLE)
 _USUAL = 0.1
 """Of the way from the typical amount to the best one: so near the typical, an amount has decided nothing."""
+_USUALLY = 0.5
 _TURNS_NAMED = 2
 _LEFT_OUT = {True: "criterion", False: "topic"}
 _NTH = {1: "st", 2: "nd", 3: "rd"}
@@ -321,6 +324,7 @@ class _Maker:
         if better := sum(rank < ranks[first] for rank in ranks.values()):
             hidden = f"{_number(better, 'LLM')} that {'ranks' if better == 1 else 'rank'} higher"
             found.append(f"Your filters hide {hidden}.")
+        found += filter(None, (self._kept_by_nobody(amount) for amount in board.amounts))
         if missed := missed_in_words(board.misses.get(first, ())):
             found.append(f"None of them meets everything essential: {self.title(first)} {missed}.")
         n = len(board.ranking.llms)
@@ -334,6 +338,23 @@ class _Maker:
             found.append(f"{left_out}.")
         return tuple(found)
 
+    def _kept_by_nobody(self, amount: MeanAmount) -> str:
+        """Return that no LLM usually keeps to an amount that is wished; empty where one does."""
+        shares = {llm: amount.kept.get(llm, np.nan) for llm in self.rivals}
+        known = {llm: share for llm, share in shares.items() if not np.isnan(share)}
+        if not known:
+            return ""
+        best = max(known, key=known.__getitem__)
+        if known[best] >= _USUALLY:
+            return ""
+        if known[best] == 0:
+            return f"No LLM here gave a single answer with {amount.limit}."
+        how_often = percent(known[best])
+        return (
+            f"No LLM here usually keeps to {amount.limit}: {self.title(best)} does so most often, "
+            f"in {how_often} of its answers."
+        )
+
     def _why(self, rivals: Sequence[str]) -> str:
         """Return what decided, then which amounts speak against the first, after all."""
         first = rivals[0]
@@ -343,6 +364,7 @@ class _Maker:
             if len(self.leaderboard.criteria) > 1 and _is_usual(amount, first, rivals):
                 continue
             said = _amount_in_words(amount, first, rivals, self._of_whom(len(rivals)))
+            said += kept_in_words(amount, first)
             (against if _speaks_against(amount, first, rivals) else parts).append(said)
         if self.evidence.won and len(self.leaderboard.criteria) > 1:
             parts.append(self._alone(self.evidence.won, rivals))

@@ -147,8 +147,9 @@ def ranking_rows(
     ``categories`` the win rate within each of ``categories``; where something is controlled for, also
     ``plain_win_rate``, that without. LLMs under a floor follow without ranks, and all have ``FLOOR_COLUMNS``;
     where criteria are a must, ``misses`` lists those that an LLM misses. Under ``amounts``, if there are any,
-    each unit has the LLM's ``mean`` and that of the ``baseline``. Where that is given, ``answered`` is the
-    share of the queries that an LLM answered, and ``not_compared`` why one is not ranked, else None.
+    each unit has the LLM's ``mean`` and that of the ``baseline``, and where an amount is wished, that
+    ``limit`` and the share of answers that ``kept`` to it. Where that is given, ``answered`` is the share of
+    the queries that an LLM answered, and ``not_compared`` why one is not ranked, else None.
 
     Raises:
         LeaderboardError: if the ranking has no such category.
@@ -173,11 +174,19 @@ def ranking_rows(
                 amount.unit: {
                     "mean": _rounded_or_none(amount.by_llm[source.llms[row]]),
                     "baseline": _rounded_or_none(amount.baseline),
+                    **_kept_cell(amount, source.llms[row]),
                 }
                 for amount in amounts
             }
         rows.append(item)
     return rows
+
+
+def _kept_cell(amount: MeanAmount, llm: str) -> dict[str, Any]:
+    """Return the share of answers that keep to an amount; nothing where none is wished."""
+    if not amount.kept:
+        return {}
+    return {"limit": amount.limit, "kept": _rounded_or_none(amount.kept.get(llm, float("nan")))}
 
 
 def _json_row(ranking: Ranking, row: int, columns: Mapping[str, int]) -> dict[str, Any]:

@@ -255,9 +255,24 @@ def amounts_in_words(amounts: Iterable[MeanAmount], llm: str) -> str:
     found = [
         f"{amount.written(amount.by_llm[llm])} {amount.unit}"
         + ("" if np.isnan(amount.baseline) else f" (baseline {amount.written(amount.baseline)})")
+        + kept_in_words(amount, llm)
         for amount in amounts
     ]
     return f"On average {', '.join(found)}" if found else ""
+
+
+def kept_in_words(amount: MeanAmount, llm: str) -> str:
+    """Return how often an LLM keeps to the amount that is wished; empty where none is, or it is unknown."""
+    share = amount.kept.get(llm, np.nan)
+    return "" if np.isnan(share) else f", with {amount.limit} in {percent(share)} of its answers"
+
+
+def percent(share: float) -> str:
+    """Return a share as it is read: “none” and “all” only where that is so, “under 1 %”, “37 %”."""
+    if np.isclose(share, (0.0, 1.0)).any():
+        return "all" if share >= 1 / 2 else "none"
+    whole = round(100 * share)
+    return f"{min(whole, 99)} %" if whole else "under 1 %"
 
 
 def warning_sentence(warning: CriterionWarning) -> str:

@@ -54,6 +54,12 @@ class CountedWish:
         wished = f"{self.limit} {self.countable.unit_of(highest or 0.0)}"
         return wished if sign > 0 else f"anything but {wished}"
 
+    def kept(self, amount: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Return which amounts ``[...]`` are within the limit; all are where none is named."""
+        if self.limit is None:
+            return np.ones(np.shape(amount), dtype=np.bool_)
+        return np.asarray(self.limit.missed_by(amount) <= _TOLERANCE, dtype=np.bool_)
+
     def amount(self, counts: NDArray[Any]) -> Floats:
         """Return the amounts of responses with counts ``[..., C]``, as ``[...]``."""
         amount = np.asarray(counts[..., self.column], dtype=np.float32)

@@ -126,6 +126,17 @@ class KnownConcepts:
         heaviest = sorted(weights, key=lambda column: -weights[column])
         return {column: wishes_of[column].pop() if len(wishes_of[column]) == 1 else 0 for column in heaviest}
 
+    def limited(self, criteria: CriteriaSet) -> dict[int, CountedWish]:
+        """Return by count the wish that names an amount, where one criterion surely does and no other asks
+        for more, less or another amount of the same."""
+        found: dict[int, list[CountedWish | None]] = {}
+        for sign, wishes in self._wishes(criteria):
+            for wish in wishes:
+                if abs(wish.weight) >= SURE:
+                    named = wish if wish.limit is not None and sign > 0 else None
+                    found.setdefault(wish.column, []).append(named)
+        return {column: one for column, (one, *others) in found.items() if one is not None and not others}
+
     def _wishes(self, criteria: CriteriaSet) -> Iterator[tuple[float, list[CountedWish]]]:
         wanted = self.classifier.read([criterion.text for criterion in criteria]).wanted
         for row, criterion in zip(wanted, criteria, strict=True):

@@ -284,7 +284,15 @@ class EmbeddedCRM:
             np.float32(np.nan),
             np.moveaxis(stored["counts"][..., columns], -1, 0).astype(np.float32),
         )
-        return tuple(map(Amounts, self.units(criteria), amounts, counted.values()))
+        limited = self._concepts.limited(criteria) if self._concepts is not None else {}
+        found = []
+        for column, unit, amount, wished in zip(
+            columns, self.units(criteria), amounts, counted.values(), strict=True
+        ):
+            wish = limited.get(column)
+            named = (wish.in_words(1), wish.kept(amount)) if wish is not None else ("", None)
+            found.append(Amounts(unit, amount, wished, *named))
+        return tuple(found)
 
     def units(self, criteria: CriteriaSet) -> tuple[str, ...]:
         """Return the units of what ``amounts`` counts, in its order."""

@@ -8,7 +8,7 @@ from crm.criteria import CriteriaSet
 from crm.embedded.counts import exact_counts
 from crm.protocol import Amounts, JudgedBenchmark, Pair
 from leaderboard.amounts import MeanAmount, mean_amounts
-from leaderboard.sentences import amounts_in_words
+from leaderboard.sentences import amounts_in_words, percent
 from leaderboard.service import Service
 from leaderboard.view import View, read_topic_weights
 from tests.crm.samples import KnownVerdicts, TextBenchmark
@@ -45,6 +45,26 @@ def test_means_are_over_the_queries_that_count_as_they_are_weighed() -> None:
 
 def test_at_most_three_are_given_the_first() -> None:
     assert list(found([1.0, 1.0, 1.0], n_criteria=5)) == ["things 0", "things 1", "things 2"]
+
+
+def test_the_share_of_answers_that_keep_to_a_limit_is_weighed_alike() -> None:
+    class LimitingCRM(CountingCRM):
+        def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
+            [found] = super().amounts(criteria, benchmark)
+            return (replace(found, limit="at most 2 things", kept=found.amount <= 2),)
+
+    [mean] = mean_amounts(LimitingCRM(), CriteriaSet(), TWO, np.array([1.0, 2.0, 1.0]), TWO.llms)
+
+    assert mean.limit == "at most 2 things"
+    assert mean.kept == {"ann": 0.75, "bob": 0.0}
+    assert amounts_in_words([mean], "ann").endswith(", with at most 2 things in 75 % of its answers")
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "none"), (0.001, "under 1 %"), (0.374, "37 %"), (0.999, "99 %"), (1.0, "all")]
+)
+def test_a_share_is_none_or_all_only_where_it_is(share: float, text: str) -> None:
+    assert percent(share) == text
 
 
 def test_a_judge_that_does_not_count_gives_none() -> None:

@@ -225,6 +225,31 @@ def test_an_amount_that_speaks_against_the_first_is_not_given_as_a_reason(
     assert both.startswith("It wins ")
 
 
+@pytest.mark.parametrize(
+    ("most", "limit"),
+    [
+        (
+            0.12,
+            "No LLM here usually keeps to at most 2 words: brevia (extremely concise) does so most often, "
+            "in 12 % of its answers.",
+        ),
+        (0.0, "No LLM here gave a single answer with at most 2 words."),
+        (0.6, None),
+    ],
+)
+def test_an_amount_that_no_llm_usually_keeps_to_is_said_so(
+    boards: dict[str, Leaderboard], most: float, limit: str | None
+) -> None:
+    board = boards["counted"]
+    kept = dict.fromkeys(board.ranking.llms, 0.0) | {"brevia": most}
+    words = replace(board.amounts[0], wished=0, limit="at most 2 words", kept=kept)
+    answer = answered(replace(board, amounts=(words,)))
+
+    assert [each for each in answer.limits if "No LLM" in each] == ([limit] if limit else [])
+    how_often = "none" if not most else f"{100 * most:.0f} %"
+    assert f", with at most 2 words in {how_often} of its answers" in answer.why
+
+
 def test_an_amount_like_the_typical_one_is_called_so_as_it_is_written(boards: dict[str, Leaderboard]) -> None:
     board = boards["counted"]
     amounts = dict(zip(board.ranking.ranks, (0.046, 0.014, 0.03, 0.0449, 0.588, 0.9, np.nan), strict=True))

@@ -2,6 +2,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,14 @@ def test_csv_has_a_column_for_each_amount_before_the_note() -> None:
     assert list(first)[6:] == ["travel", "misses", "emojis an answer", "words a sentence", "note"]
     assert (first["emojis an answer"], first["words a sentence"]) == ("1.7500", "20.0000")
     assert (last["emojis an answer"], last["note"]) == ("", "Doubtful")
+
+
+def test_json_says_how_often_a_limit_is_kept() -> None:
+    limited = replace(AMOUNTS[0], limit="at most 2 emojis", kept={"a": 0.5, "silent": NAN})
+    first, last = json.loads(ranking_json(ranking_of(["a", "silent"]), amounts=[limited]))
+
+    assert first["amounts"]["emojis an answer"].items() >= {"limit": "at most 2 emojis", "kept": 0.5}.items()
+    assert last["amounts"]["emojis an answer"]["kept"] is None
 
 
 def test_json_has_amounts_beside_the_baselines() -> None:

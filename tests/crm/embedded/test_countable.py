@@ -10,7 +10,7 @@ from crm.embedded.countable import counted_margins, counted_wishes
 from crm.embedded.counts import count_names, exact_counts
 from crm.embedded.model import embedded_crm
 from crm.embedded.representation import representation
-from crm.protocol import CountsAmounts, KnowsItsError, Pair, Question, ReadAs
+from crm.protocol import Amounts, CountsAmounts, KnowsItsError, Pair, Question, ReadAs
 from crm.training.concepts import read_concept_wishes
 from tests.crm.samples import ArrayBenchmark
 
@@ -139,14 +139,16 @@ class TestAmounts:
 
     ANSWERS = ((PAIRS["emojis"], PAIRS["tables"]), (YOURS, YOURS), (PLAIN, YOURS))
 
-    def amounts(self, criteria: CriteriaSet) -> list[tuple[str, list[list[float]]]]:
+    def found(self, criteria: CriteriaSet) -> tuple[Amounts, ...]:
         counts = np.stack([exact_counts(row) for row in self.ANSWERS])
         features = np.zeros((3, 2, representation().size), dtype=np.int8)
         features[..., : counts.shape[-1]] = counts
         judge = embedded_crm()
         assert isinstance(judge, CountsAmounts)
-        found = judge.amounts(criteria, ArrayBenchmark(features, missing=[(0, 1)]))
-        return [(each.unit, each.amount.tolist()) for each in found]
+        return judge.amounts(criteria, ArrayBenchmark(features, missing=[(0, 1)]))
+
+    def amounts(self, criteria: CriteriaSet) -> list[tuple[str, list[list[float]]]]:
+        return [(each.unit, each.amount.tolist()) for each in self.found(criteria)]
 
     def test_are_what_anyone_can_count(self) -> None:
         [emojis] = self.amounts(CriteriaSet.of(["no emojis"]))
@@ -158,6 +160,36 @@ class TestAmounts:
 
     def test_of_a_measure_are_not_an_answers(self) -> None:
         assert [unit for unit, _ in self.amounts(CriteriaSet.of(["sentence length"]))] == ["words a sentence"]
+
+    @pytest.mark.parametrize(
+        ("wishes", "limit", "kept"),
+        [
+            (["at most two emojis"], "at most 2 emojis", [[False, False], [True, True], [True, True]]),
+            (["at least three emojis"], "at least 3 emojis", [[True, False], [False, False], [False, False]]),
+        ],
+    )
+    def test_of_a_limit_say_which_answers_keep_to_it(
+        self, wishes: list[str], limit: str, kept: list[list[bool]]
+    ) -> None:
+        [found] = self.found(CriteriaSet.of(wishes))
+
+        assert (found.limit, found.wished) == (limit, 0)
+        assert found.kept is not None
+        np.testing.assert_array_equal(
+            found.kept[~np.isnan(found.amount)], np.array(kept)[~np.isnan(found.amount)]
+        )
+
+    @pytest.mark.parametrize(
+        "criteria",
+        [
+            [Criterion("no emojis")],
+            [Criterion("at most two emojis"), Criterion("at most five emojis")],
+            [Criterion("at most two emojis"), Criterion("no emojis")],
+            [Criterion("at most two emojis", polarity=Polarity.AVOID)],
+        ],
+    )
+    def test_without_one_limit_nothing_is_kept_to(self, criteria: list[Criterion]) -> None:
+        assert [(each.limit, each.kept) for each in self.found(CriteriaSet(tuple(criteria)))] == [("", None)]
 
     def test_come_weightiest_first_and_each_once(self) -> None:
         criteria = [
