@@ -89,20 +89,30 @@ def test_a_typed_wish_leads_to_the_card_three_answers_a_taste_test_and_a_link(
     other.close()
 
 
+def surroundings(page: Page, place: Locator) -> Any:
+    """Return the rectangle around a place in the middle of the window, when it has come to rest there."""
+    before = None
+    while True:
+        around = place.evaluate(
+            """each => { const shown = each.closest("label") || each;
+                shown.scrollIntoView({ block: "center", behavior: "instant" });
+                const box = shown.getBoundingClientRect();
+                const left = Math.max(0, box.left - 8), top = Math.max(0, box.top - 8);
+                return { x: left, y: top, width: box.right + 8 - left, height: box.bottom + 8 - top }; }"""
+        )
+        if around == before:
+            return around
+        before = around
+        page.wait_for_timeout(300)
+
+
 def assert_focus_is_seen(page: Page, place: Locator) -> None:
     """What is focused looks otherwise than the same without focus."""
-    around = place.evaluate(
-        """each => { const shown = each.closest("label") || each;
-            shown.scrollIntoView({ block: "center", behavior: "instant" });
-            const box = shown.getBoundingClientRect();
-            const left = Math.max(0, box.left - 8), top = Math.max(0, box.top - 8);
-            return { x: left, y: top, width: box.right + 8 - left, height: box.bottom + 8 - top }; }"""
-    )
+    around = surroundings(page, place)
     focused = page.screenshot(clip=around, animations="disabled")
     place.evaluate("each => each.blur()")
-    assert page.screenshot(clip=around, animations="disabled") != focused, (
-        f"Nobody sees that this is focused: {place}"
-    )
+    other = page.screenshot(clip=around, animations="disabled")
+    assert other != focused, f"Nobody sees that this is focused: {place}"
     place.focus()
 
 
