@@ -260,6 +260,25 @@ class CountsAmounts(Protocol):
         """
 
 
+@runtime_checkable
+class KnowsWhatIsAbsent(Protocol):
+    """A judge that sees where a benchmark has nothing to judge a criterion by."""
+
+    def absent(
+        self, criteria: CriteriaSet, benchmark: JudgedBenchmark, weights: NDArray[np.floating]
+    ) -> tuple[CriterionWarning, ...]:
+        """Return the criteria for something that hardly any response has, and that this is so.
+
+        Args:
+            criteria: That the ranking is made by.
+            benchmark: With the responses.
+            weights: How much each query counts ``[Q]``, 0 for one that does not.
+
+        Raises:
+            RepresentationMissingError: The benchmark lacks what the judge reads.
+        """
+
+
 @dataclass(frozen=True)
 class ResponseMargins:
     """How R responses to each of Q queries stand under K single criteria, in log-odds.

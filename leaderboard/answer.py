@@ -32,6 +32,7 @@ from leaderboard.sentences import (
     missed_in_words,
     percent,
     preferred_on_average,
+    warning_sentence,
 )
 from leaderboard.view import Against
 
@@ -290,6 +291,7 @@ class _Maker:
         board = self.leaderboard
         found = [board.narrow, board.nothing_left, self._unreliable()]
         found += [warning.reason for warning in board.warnings if warning.criterion is None]
+        found += map(warning_sentence, board.absent)
         if self.partial:
             found.append(f"Only {board.n_judged} of {board.n_queries} questions are judged so far.")
         elif board.n_judged < MIN_QUERIES and not board.narrow:

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from crm import registry
 from crm.criteria import CriteriaSet, Criterion, Weight
 from crm.embedded.encoder import sentence_encoder
-from crm.protocol import CRM, ChecksCriteria, CriterionWarning, MeasuresResponses, win_rate_error
+from crm.protocol import (
+    CRM,
+    ChecksCriteria,
+    CriterionWarning,
+    KnowsWhatIsAbsent,
+    MeasuresResponses,
+    win_rate_error,
+)
 from crm.registry import DEFAULT
 from leaderboard.amounts import mean_amounts
 from leaderboard.benchmark import LoadedBenchmark, embed_command
@@ -466,6 +473,9 @@ class Request:
             judging=judging,
             warnings=self.checked.warnings,
             left_out=self.checked.left_out,
+            absent=self.crm.absent(self.criteria, self.benchmark, counts)
+            if isinstance(self.crm, KnowsWhatIsAbsent)
+            else (),
             distant=self.weighting.distant,
             amounts=mean_amounts(self.crm, self.criteria, self.benchmark, counts, self.llms),
             musts=self.musts,

@@ -77,6 +77,7 @@ class Leaderboard:
         n_judged: On how many of them the ranking rests.
         judging: How far a slow judge is; None for a judge that has no need to wait.
         warnings: What the judge says against trusting its ranking under these criteria.
+        absent: Which criteria are for something that hardly any response has.
         left_out: Why criteria of the view are left out, as the judge cannot judge them.
         amounts: Of the weightiest of what the criteria count, how much answers to the counted queries have.
         notes: What else a person should know about it, one sentence each.
@@ -108,6 +109,7 @@ class Leaderboard:
     judging: Judging | None = None
     warnings: tuple[CriterionWarning, ...] = ()
     left_out: tuple[CriterionWarning, ...] = ()
+    absent: tuple[CriterionWarning, ...] = ()
     amounts: tuple[MeanAmount, ...] = ()
     notes: tuple[str, ...] = ()
     musts: tuple[Criterion, ...] = ()
@@ -154,7 +156,7 @@ class Leaderboard:
             found.append(musts.removesuffix("."))
         if left_out := left_out_in_brief(self.left_out):
             found.append(left_out)
-        if warnings := warnings_in_brief(self.warnings):
+        if warnings := warnings_in_brief((*self.warnings, *self.absent)):
             found.append(warnings)
         return (*found, *self.notes)
 

@@ -10,6 +10,7 @@
 - ``wish_network``: what reads it; ``surface``: its words and turns
 - ``known``: what the judge makes of that
 - ``countable``: how well responses do under what is counted; ``limits``: amounts that a criterion names
+- ``absence``: what criteria are about and no response has
 - ``reliability``: how often the judge is right, by kind of criterion
 - ``guard``: holds back responses that are written for the judge
 - ``validity``: the validity check, which warns of criteria that cannot be judged or contradict each other

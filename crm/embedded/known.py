@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet, Criterion
+from crm.embedded.absence import things_asked_for
 from crm.embedded.concepts import ConceptClassifier, Reading, concept_classifier
 from crm.embedded.countable import SURE, UNCOUNTED, CountedWish, counted_margins, counted_wishes
 from crm.errors import UnavailableError
@@ -125,6 +126,11 @@ class KnownConcepts:
                     wishes_of.setdefault(wish.column, set()).add(more)
         heaviest = sorted(weights, key=lambda column: -weights[column])
         return {column: wishes_of[column].pop() if len(wishes_of[column]) == 1 else 0 for column in heaviest}
+
+    def things_asked_for(self, criterion: Criterion) -> dict[int, str]:
+        """Return by count what responses must have for the criterion to tell one from another."""
+        [(sign, wishes)] = self._wishes(CriteriaSet((criterion,)))
+        return things_asked_for(criterion.text, wishes) if sign > 0 else {}
 
     def limited(self, criteria: CriteriaSet) -> dict[int, CountedWish]:
         """Return by count the wish that names an amount, where one criterion surely does and no other asks

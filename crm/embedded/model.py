@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet, Criterion
+from crm.embedded.absence import HARDLY, absence_in_words, share_with
 from crm.embedded.counts import countables
 from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
 from crm.embedded.guard import Guard
@@ -292,6 +293,22 @@ class EmbeddedCRM:
             wish = limited.get(column)
             named = (wish.in_words(1), wish.kept(amount)) if wish is not None else ("", None)
             found.append(Amounts(unit, amount, wished, *named))
+        return tuple(found)
+
+    def absent(
+        self, criteria: CriteriaSet, benchmark: JudgedBenchmark, weights: NDArray[np.floating]
+    ) -> tuple[CriterionWarning, ...]:
+        """Return the criteria for something that hardly any response has, and that this is so."""
+        concepts = self._concepts
+        if concepts is None:
+            return ()
+        found = []
+        for criterion in criteria:
+            for column, what in concepts.things_asked_for(criterion).items():
+                stored = benchmark.representation(self._features.name)
+                share = share_with(column, stored["counts"], stored["digest"] != MISSING, weights)
+                if share < HARDLY:
+                    found.append(CriterionWarning(criterion, absence_in_words(what, share)))
         return tuple(found)
 
     def units(self, criteria: CriteriaSet) -> tuple[str, ...]:

@@ -225,6 +225,20 @@ def test_an_amount_that_speaks_against_the_first_is_not_given_as_a_reason(
     assert both.startswith("It wins ")
 
 
+def test_what_no_answer_has_makes_the_answer_doubtful(service: Service) -> None:
+    board = service.leaderboard(View("dailybench", criteria=CriteriaSet.of(["code with comments"])))
+    answer = found_by(service, board)
+
+    said = (
+        "Do not rely on “code with comments” in this ranking. "
+        "No answer to these questions has code to judge it by."
+    )
+    assert said in answer.against
+    assert answer.lead == "Perhaps best for you"
+    assert not answer.sure
+    assert any("“code with comments”" in each for each in board.caveats)
+
+
 @pytest.mark.parametrize(
     ("most", "limit"),
     [
