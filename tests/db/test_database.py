@@ -274,6 +274,22 @@ def test_a_database_of_an_earlier_revision_is_brought_up_to_date(empty_url, tmp_
     engine.dispose()
 
 
+def test_a_database_from_before_batches_keeps_what_it_holds(filled):
+    """Revision 0008 had every table but that of batches."""
+    url = filled.engine.url.render_as_string(hide_password=False)
+    with filled.session() as session:
+        before = samples.all_rows(session)
+        session.execute(text("DROP TABLE collection_batch"))
+        session.execute(text("UPDATE alembic_version SET version_num = '0008'"))
+    opened = Database.open(url)
+    with opened.session() as session:
+        assert samples.all_rows(session) == before
+    with opened.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+    opened.close()
+
+
 def test_an_earlier_revision_whose_new_tables_cannot_be_made_stays_what_it_is(empty_url):
     engine = create_database_engine(empty_url)
     make_old_tables(engine, "0004")
