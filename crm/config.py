@@ -231,6 +231,7 @@ WHERE_AND_HOW_FAST: frozenset[str] = frozenset(
         "tensor_parallel",
         "price_prompt",
         "price_completion",
+        "batch_discount",
     )
 )
 """Keys that do not change what a model answers."""

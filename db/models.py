@@ -207,6 +207,25 @@ class CollectionSettings(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
+class CollectionBatch(Numbered):
+    """Requests for an LLM's responses that were handed in together; see `db.source_records.BatchRecord`.
+
+    `queries` is a list of external ids, `batch_id` NULL until the provider has confirmed the batch, `state` a
+    `BatchState`. The LLM is known by its name: it enters the benchmark with its first text.
+    """
+
+    benchmark_id: Mapped[int] = _parent("benchmark", index=True)
+    llm: Mapped[str]
+    url: Mapped[str]
+    settings_digest: Mapped[str]
+    queries: Mapped[list[Any]] = mapped_column(JSON)
+    file_id: Mapped[str]
+    batch_id: Mapped[str | None]
+    state: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    ended_at: Mapped[datetime | None]
+
+
 class RemovedBenchmark(Base):
     """The slug of a benchmark that a person removed: no bundled file of this slug fills it any more."""
 

@@ -210,6 +210,33 @@ class AnswerTotals:
     seconds: float = 0.0
 
 
+class BatchState(StrEnum):
+    """Where a batch stands: under way, fetched, or no longer known to its provider."""
+
+    UNDER_WAY = "under way"
+    DONE = "done"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRecord:
+    """Requests for an LLM's responses that were handed in together, and are not fetched yet.
+
+    `id` is that of the row, `batch_id` the provider's; None where the provider was asked to begin and has not
+    confirmed it. `url` is the provider's address, `file_id` its name of the file of requests, in which the
+    external ids in `queries` stand in this order.
+    """
+
+    id: int
+    llm: str
+    url: str
+    settings_digest: str
+    queries: tuple[str, ...]
+    file_id: str
+    batch_id: str | None
+    created_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class CollectionRecord:
     """How an LLM's responses to a benchmark were collected, all together.

@@ -9,7 +9,10 @@ from itertools import groupby
 from crm.report_table import ReportTable
 from db import Database, DatabaseError
 from db.database import job_locks
-from db.source_records import AnswerStatus
+from db.repositories.batches import batches_under_way
+from db.repositories.benchmarks import find_benchmark
+from db.source_records import AnswerStatus, BatchRecord
+from precompute.collect.batches import batch_in_words, fetch_command
 from precompute.collect.collection import collecting
 from precompute.lifecycle import ListedLLM, list_llms
 
@@ -21,11 +24,13 @@ class BenchmarkStatus:
     Attributes:
         llms: That are in it.
         being_collected: Names of those that a process asks at this moment.
+        batches: That were handed in and are not fetched yet.
     """
 
     slug: str
     llms: tuple[ListedLLM, ...]
     being_collected: tuple[str, ...]
+    batches: tuple[BatchRecord, ...] = ()
 
     @property
     def n_queries(self) -> int:
@@ -53,7 +58,14 @@ class BenchmarkStatus:
 
     def next_commands(self) -> Iterator[str]:
         """Yield what completes it, in the order in which to type it, each with its reason."""
+        handed_in = dict.fromkeys(batch.llm for batch in self.batches)
+        for name in handed_in:
+            if name not in self.being_collected:
+                batches = [batch_in_words(batch) for batch in self.batches if batch.llm == name]
+                yield f"{fetch_command(self.slug, name)}   # under way: {'; '.join(batches)}"
         for llm in self.llms:
+            if llm.llm.name in handed_in:
+                continue
             collection = llm.collection
             was_asked = bool(collection.totals.n_by_status)
             lacking = llm.n_queries - llm.n_answers + collection.n_ask_again
@@ -76,11 +88,17 @@ def statuses(database: Database, slug: str | None = None) -> list[BenchmarkStatu
     """
     with database.session() as session:
         listed = list(list_llms(session, slug))
+        batches = {
+            name: tuple(batches_under_way(session, find_benchmark(session, name)))
+            for name in dict.fromkeys(llm.benchmark for llm in listed)
+        }
     found = []
     for benchmark, of_benchmark in groupby(listed, key=lambda llm: llm.benchmark):
         llms = tuple(of_benchmark)
-        names = (llm.llm.name for llm in llms)
-        found.append(BenchmarkStatus(benchmark, llms, tuple(_being_collected(database, benchmark, names))))
+        handed_in = batches[benchmark]
+        names = dict.fromkeys((*(llm.llm.name for llm in llms), *(batch.llm for batch in handed_in)))
+        being_collected = tuple(_being_collected(database, benchmark, names))
+        found.append(BenchmarkStatus(benchmark, llms, being_collected, handed_in))
     return found
 
 

@@ -23,6 +23,7 @@ class FailureKind(StrEnum):
     SPENT = "budget spent (402)"
     TOO_LONG = "query too long"
     UNUSABLE = "reply of no use"
+    BATCH_ENDED = "not answered by its batch"
 
 
 class ReplyStatus(StrEnum):

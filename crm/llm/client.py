@@ -149,14 +149,39 @@ class LLMClient:
 
         Raises UnavailableError: It is down, slow, refuses, or answers nonsense.
         """
-        return self._patiently(min(self.endpoint.retries, 1), "GET", path, None)
+        return self._json(self._patiently(min(self.endpoint.retries, 1), "GET", path))
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+    def post(self, path: str, body: Mapping[str, Any], *, repeat: bool = True) -> Any:
         """Return what the server answers to a JSON body, asked again where it failed for the moment.
+
+        Args:
+            repeat: Whether it is; what a server should do only once is not to be sent twice.
 
         Raises UnavailableError: It is down, slow, refuses, or answers nonsense; as ``RequestError``.
         """
-        return self._patiently(self.endpoint.retries, "POST", path, body)
+        return self._json(self._patiently(self.endpoint.retries if repeat else 0, "POST", path, json=body))
+
+    def upload(self, path: str, name: str, content: bytes, fields: Mapping[str, str]) -> Any:
+        """Return what the server answers to a form with a file, sent again where it failed for the moment.
+
+        Raises UnavailableError: It is down, slow, refuses, or answers nonsense; as ``RequestError``.
+        """
+        form = {"files": {"file": (name, content, "application/jsonl")}, "data": dict(fields)}
+        return self._json(self._patiently(self.endpoint.retries, "POST", path, **form))
+
+    def download(self, path: str) -> bytes:
+        """Return a file's content, asked for again where it failed for the moment.
+
+        Raises UnavailableError: The server is down, slow or refuses; as ``RequestError``.
+        """
+        return self._patiently(self.endpoint.retries, "GET", path).content
+
+    def answer_in(self, status: int, body: Any) -> Any:
+        """Return the answer that stands in a file, as if the server gave it now.
+
+        Raises RequestError: By its status it is none.
+        """
+        return self._read(httpx2.Response(status, json=body), "")
 
     async def post_once(self, client: httpx2.AsyncClient, path: str, body: Mapping[str, Any]) -> Any:
         """Return what the server answers to a JSON body at the first attempt.
@@ -201,22 +226,30 @@ class LLMClient:
             "follow_redirects": False,
         }
 
-    def _patiently(self, retries: int, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
+    def _patiently(self, retries: int, method: str, path: str, **sent: Any) -> httpx2.Response:
         client = self.connect()
         attempts = Retrying(**retry_policy(retries, lambda error: error.passes, _MAX_WAIT))
-        return attempts(self._once, client, method, path, body)
+        return attempts(self._once, client, method, path, sent)
 
-    def _once(self, client: httpx2.Client, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
+    def _once(
+        self, client: httpx2.Client, method: str, path: str, sent: Mapping[str, Any]
+    ) -> httpx2.Response:
         try:
-            response = client.request(method, path, json=body)
+            response = client.request(method, path, **sent)
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
-        return self._read(response, path)
+        return self._checked(response, path)
 
     def _read(self, response: httpx2.Response, path: str) -> Any:
-        """Return the JSON of a response that is one."""
+        return self._json(self._checked(response, path))
+
+    def _checked(self, response: httpx2.Response, path: str) -> httpx2.Response:
+        """Return a response that is one."""
         if response.status_code != httpx2.codes.OK:
             raise self._of_status(response, path)
+        return response
+
+    def _json(self, response: httpx2.Response) -> Any:
         try:
             return response.json()
         except ValueError:

@@ -35,7 +35,8 @@ _MAX_WAIT = 300.0
 """Seconds that a server may ask to wait; one that asks for more is asked again another day."""
 _MAX_INTERACTIVE_RETRIES = 1
 """Of a request that failed for the moment: somebody is looking at the page."""
-_CONTENT_FILTER = "content_filter"
+CONTENT_FILTER = "content_filter"
+"""The code of an error, or the reason of an end, by which a filter of the server withholds an answer."""
 _MINUTE = 60.0
 CHARACTERS_A_TOKEN = 4.0
 """Of English; other languages take up to one token a character."""
@@ -121,7 +122,7 @@ class Completion(BaseModel):
         apart = message.reasoning_content or message.reasoning
         reasoning = "\n\n".join(filter(None, (apart.strip(), before)))
         status = ReplyStatus.OK
-        if message.refusal or choice.finish_reason == _CONTENT_FILTER:
+        if message.refusal or choice.finish_reason == CONTENT_FILTER:
             status = ReplyStatus.REFUSED
         elif choice.finish_reason == "length":
             status = ReplyStatus.TRUNCATED
@@ -218,7 +219,7 @@ class InteractiveLLM:
         try:
             answer = self._client.post(CHAT_PATH, request_body(self._settings, prompt))
         except RequestError as error:
-            if error.code == _CONTENT_FILTER:
+            if error.code == CONTENT_FILTER:
                 return LLMReply(ReplyStatus.REFUSED, None)
             raise
         return read_completion(answer, self._client).reply(self._client)
@@ -418,7 +419,7 @@ class _Request:
         try:
             answer = await self._client.post_once(self._connection, CHAT_PATH, body)
         except RequestError as error:
-            if error.code == _CONTENT_FILTER:
+            if error.code == CONTENT_FILTER:
                 return LLMReply(ReplyStatus.REFUSED, None)  # a filter refuses the query itself
             raise
         completion = read_completion(answer, self._client)

@@ -107,6 +107,7 @@ def _without_secrets(key: str, value: object) -> object:
 
 
 Concurrency: TypeAlias = Annotated[int, Field(ge=1, le=1024)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Rate: TypeAlias = Annotated[float, Field(gt=0)]
 
 
@@ -161,6 +162,7 @@ class ProviderSettings(Settings):
     concurrency: Concurrency = 8
     requests_per_minute: Rate | None = None
     tokens_per_minute: Rate | None = None
+    batch_discount: Share | None = None
 
     @property
     def limits(self) -> Limits:
@@ -182,6 +184,7 @@ class EndpointLLMSettings(LLMSettings):
         concurrency: Requests under way at a time.
         requests_per_minute: Requests begun in a minute at most.
         tokens_per_minute: Tokens read and written in a minute at most.
+        batch_discount: Share of the price that is not paid for what is handed in as a batch.
     """
 
     provider: Literal["openai"] = "openai"
@@ -195,11 +198,20 @@ class EndpointLLMSettings(LLMSettings):
     concurrency: Concurrency = 8
     requests_per_minute: Rate | None = None
     tokens_per_minute: Rate | None = None
+    batch_discount: Share = 0.5
 
     @property
     def limits(self) -> Limits:
         """How fast this LLM may be asked, whatever others of its provider are."""
         return Limits(self.concurrency, self.requests_per_minute, self.tokens_per_minute)
+
+    @property
+    def in_batches(self) -> EndpointLLMSettings:
+        """The same at the prices of batches; a price that is not given stays so."""
+        left = 1 - self.batch_discount
+        prices = {"price_prompt": self.price_prompt * left, "price_completion": self.price_completion * left}
+        given = self.model_fields_set
+        return self.model_copy(update={key: price for key, price in prices.items() if key in given})
 
     def identity(self) -> dict[str, Any]:
         """Return what answers depend on; the model is a name at the endpoint, never a folder here."""

@@ -4,6 +4,7 @@
 - `contents`: the topics, queries and LLMs of a benchmark, with the texts of queries and responses
 - `llm_answers`: how responses were collected, and criteria extracted from preferences
 - `collections`: with which settings and when responses were collected; marks of those to ask for again
+- `batches`: requests that were handed in together and are not fetched yet
 - `removal`: what belongs to an LLM, a benchmark or a pool, and goes with it
 - `representations`: what embedded CRMs store of responses and queries; embeddings of texts
 - `reuse`: what other benchmarks hold of the same queries and LLMs

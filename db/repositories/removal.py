@@ -4,7 +4,7 @@ The tables' references delete what belongs to a deleted row. Hold `db.database.e
 written beside it.
 """
 
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, and_, delete, func, select
 from sqlalchemy.orm import Session
 
 from db.errors import DatabaseError
@@ -13,6 +13,7 @@ from db.models import (
     Base,
     Benchmark,
     CollectedResponse,
+    CollectionBatch,
     CurationEdit,
     PoolQuery,
     Query,
@@ -28,7 +29,7 @@ from db.records import BenchmarkRef
 from db.repositories import _rows
 from db.repositories._rows import upsert
 from db.repositories.benchmarks import delete_benchmark, make_own
-from db.source_records import PoolRef
+from db.source_records import BatchState, PoolRef
 
 Contents = dict[str, int]
 """How many of what there is, in words for a sentence; what there is none of is left out."""
@@ -53,11 +54,15 @@ def llm_contents(session: Session, benchmark: BenchmarkRef, llm: str) -> Content
 def benchmark_contents(session: Session, benchmark: BenchmarkRef) -> Contents:
     """Return what belongs to a benchmark."""
     of_benchmark = LLM.benchmark_id == benchmark.id
+    under_way = and_(
+        CollectionBatch.benchmark_id == benchmark.id, CollectionBatch.state == BatchState.UNDER_WAY.value
+    )
     return _present(
         {
             "queries": _count(session, Query, Query.benchmark_id == benchmark.id),
             "LLMs": _count(session, LLM, of_benchmark),
             **_of_llms(session, of_benchmark),
+            "batches under way": _count(session, CollectionBatch, under_way),
         }
     )
 

@@ -21,19 +21,21 @@ from crm.report_table import ReportTable
 from db import Database
 from db.database import job_locks
 from db.records import BenchmarkRecord, BenchmarkRef
+from db.repositories.batches import batches_under_way
 from db.repositories.benchmarks import find_benchmark, get_benchmark, sample_of, set_baseline
 from db.repositories.contents import query_texts
 from db.repositories.llm_answers import collection_states, collection_totals
 from db.repositories.reuse import answers_elsewhere
-from db.source_records import AnswerState, AnswerStatus, AnswerTotals, CollectedRecord
+from db.source_records import AnswerState, AnswerStatus, AnswerTotals, BatchRecord, CollectedRecord
 from leaderboard.benchmark import LoadedBenchmark, missing_texts_message
 from leaderboard.errors import LeaderboardError
 from leaderboard.selection import queries_with
 from leaderboard.service import filled
 from leaderboard.statistics.win_rate import outcomes
 from leaderboard.view import DEFAULT_CRM
+from precompute.collect.batches import BatchOptions, CollectionBatches, queries_under_way
 from precompute.collect.budget import Budget
-from precompute.collect.costs import Estimate, check_prices, estimate_of
+from precompute.collect.costs import Estimate, at_batch_prices, batch_estimate_of, check_prices, estimate_of
 from precompute.collect.distributed import distributed_models
 from precompute.collect.runner import PromptPlan, ask_all
 from precompute.collect.stats import LLMStats
@@ -60,6 +62,7 @@ class CollectSummary:
             encoder is not installed, as in vLLM's environment.
         baseline: The baseline, where it is another now than before; else None.
         made_own: Whether the benchmark was a bundled one and is the user's own now.
+        under_way: Batches whose answers are still to be fetched.
     """
 
     slug: str
@@ -70,6 +73,7 @@ class CollectSummary:
     embedded: EmbedSummary | None
     baseline: str | None
     made_own: bool
+    under_way: tuple[BatchRecord, ...] = ()
 
 
 def collecting(llm: str, slug: str) -> str:
@@ -88,6 +92,7 @@ def collect_responses(
     again: bool = False,
     baseline: str | None = None,
     budget: float | None = None,
+    batch: BatchOptions | None = None,
     embed: bool = True,
     on_progress: Callable[[Collection[LLMStats]], None] = lambda _: None,
     engine: Engine | None = None,
@@ -96,7 +101,8 @@ def collect_responses(
 
     What an LLM answered for another benchmark, to the same query with the same settings, is taken from there.
     Stored response by response, so an interrupted run continues where it was. Failed responses are asked for
-    again by the next run; an LLM that cannot be asked any more does not keep the others.
+    again by the next run; an LLM that cannot be asked any more does not keep the others. Batches that earlier
+    runs handed in are fetched if they have ended, and what they ask for is not asked for meanwhile.
 
     Args:
         topics: only queries of these categories or topics; none for all.
@@ -106,6 +112,7 @@ def collect_responses(
         baseline: the LLM that the others are to be compared with, as soon as it has answered; by default what
             there is, else the one that the sample was drawn for, else the first of the file.
         budget: money that may be spent; what it does not suffice for is left for the next run.
+        batch: hand in what is missing as batches, instead of asking at once; None to ask.
         embed: whether the representations are computed at the end.
         on_progress: called with what came in, after every response.
         engine: where LLMs are asked and responses encoded; default this process.
@@ -115,9 +122,9 @@ def collect_responses(
         NotFoundError: no benchmark has this slug.
         UnknownTopicError: the benchmark lacks one of the topics.
         CRMError: its queries are stored without texts.
-        PrecomputeError: responses were collected with other settings, and ``again`` is not given; the
-            baseline is none of the LLMs; a budget cannot be kept, as a price is not known or an engine's
-            workers ask.
+        PrecomputeError: responses were collected with other settings, and ``again`` is not given, or were
+            handed in with others; the baseline is none of the LLMs; a budget cannot be kept, as a price is
+            not known or an engine's workers ask; one of the LLMs takes no batches.
         ConfigError: an API key is not there.
     """
     engine = engine or LocalEngine()
@@ -125,6 +132,9 @@ def collect_responses(
         check_prices(llms)
         if not isinstance(engine, LocalEngine):
             raise PrecomputeError("A budget is kept by one process: use --engine local with --budget.")
+    if batch is not None:
+        for llm in llms:
+            at_batch_prices(llm)
     jobs = [collecting(llm.name, slug) for llm in llms]
     with job_locks(database.engine, jobs):
         with database.session() as session:
@@ -133,18 +143,48 @@ def collect_responses(
             if baseline is not None and baseline not in names:
                 raise unknown_llm(baseline, f"the benchmark {slug!r} and the file", names)
             prompts = selected_prompts(session, record, topics, limit, seed)
-            plans = tuple(collection_plan(session, slug, llm, prompts, again=again) for llm in llms)
+            stored = batches_under_way(session, find_benchmark(session, slug))
+            plans = tuple(
+                collection_plan(
+                    session, slug, llm, prompts, again=again, handed_in=queries_under_way(stored, llm.name)
+                )
+                for llm in llms
+            )
         entered = {llm.name for llm in record.llms}
         storage = ResponseWriter(database, slug, {llm.name: llm for llm in llms}, entered)
-        reused = {plan.llm.name: _reuse(database, slug, plan, storage) for plan in plans}
-        plans = tuple(_without(plan, reused[plan.llm.name]) for plan in plans)
-        asked = [plan for plan in plans if plan.missing]
-        providers = distributed_models(engine, (plan.llm for plan in asked))
         stats = {plan.llm.name: LLMStats(len(plan.missing)) for plan in plans}
-        money = None if budget is None else Budget(budget)
-        run_to_end(
-            ask_all(asked, providers, storage, stats, lambda: on_progress(stats.values()), budget=money)
+        batches = CollectionBatches(
+            database,
+            slug,
+            storage.llms,
+            frozenset(query.external_id for query in record.queries),
+            {plan.llm.name: frozenset(prompt.external_id for prompt in plan.missing) for plan in plans},
+            storage,
+            stats,
+            lambda: on_progress(stats.values()),
         )
+        handed_in = batches.take_up(patient=batch is not None and batch.wait)
+        reused = {
+            plan.llm.name: _reuse(database, slug, _without(plan, handed_in[plan.llm.name]), storage)
+            for plan in plans
+        }
+        plans = tuple(_without(plan, reused[plan.llm.name]) for plan in plans)
+        for plan in plans:
+            stats[plan.llm.name].asked = len(plan.missing)
+        asked = [_without(plan, handed_in[plan.llm.name]) for plan in plans]
+        asked = [plan for plan in asked if plan.missing]
+        if batch is None:
+            providers = distributed_models(engine, (plan.llm for plan in asked))
+            money = None if budget is None else Budget(budget)
+            run_to_end(
+                ask_all(asked, providers, storage, stats, lambda: on_progress(stats.values()), budget=money)
+            )
+        else:
+            with database.session() as session:
+                so_far = collection_totals(session, find_benchmark(session, slug))
+            batches.hand_in(asked, so_far, budget)
+            if batch.wait:
+                batches.wait(batch)
         new_baseline = _update_descriptions(database, slug, llms, baseline)
     with database.session() as session:
         benchmark = find_benchmark(session, slug)
@@ -158,7 +198,9 @@ def collect_responses(
         else None
     )
     n_reused = {llm: len(queries) for llm, queries in reused.items() if queries}
-    return CollectSummary(slug, plans, n_reused, stats, totals, embedded, new_baseline, made_own)
+    return CollectSummary(
+        slug, plans, n_reused, stats, totals, embedded, new_baseline, made_own, tuple(batches.under_way)
+    )
 
 
 def estimate_collection(
@@ -170,8 +212,12 @@ def estimate_collection(
     limit: int | None = None,
     seed: int = 0,
     again: bool = False,
+    batch: bool = False,
 ) -> tuple[Estimate, ...]:
     """Return what `collect_responses` with the same arguments would take; nothing is asked or stored.
+
+    Args:
+        batch: whether it is handed in as batches; the others are as there.
 
     Raises:
         Error: As `collect_responses`.
@@ -179,10 +225,17 @@ def estimate_collection(
     with database.session() as session:
         benchmark = find_benchmark(session, slug)
         prompts = selected_prompts(session, get_benchmark(session, benchmark), topics, limit, seed)
-        plans = [collection_plan(session, slug, llm, prompts, again=again) for llm in llms]
+        stored = batches_under_way(session, benchmark)
+        handed_in = {llm.name: queries_under_way(stored, llm.name) for llm in llms}
+        plans = [
+            collection_plan(session, slug, llm, prompts, again=again, handed_in=handed_in[llm.name])
+            for llm in llms
+        ]
+        plans = [_without(plan, handed_in[plan.llm.name]) for plan in plans]
         plans = [_without(plan, _answered_elsewhere(session, benchmark, plan)) for plan in plans]
         totals = collection_totals(session, benchmark)
-    return tuple(estimate_of(plan, totals.get(plan.llm.name, _NO_TOTALS)) for plan in plans)
+    estimate = batch_estimate_of if batch else estimate_of
+    return tuple(estimate(plan, totals.get(plan.llm.name, _NO_TOTALS)) for plan in plans)
 
 
 def _answered_elsewhere(
@@ -301,16 +354,28 @@ def selected_prompts(
 
 
 def collection_plan(
-    session: Session, slug: str, llm: ConfiguredLLM, prompts: Sequence[Prompt], *, again: bool
+    session: Session,
+    slug: str,
+    llm: ConfiguredLLM,
+    prompts: Sequence[Prompt],
+    *,
+    again: bool,
+    handed_in: Collection[str] = (),
 ) -> PromptPlan:
     """Return what of the prompts the LLM is to be asked; ``again`` also what other settings have answered.
+
+    So what is handed in already, as that was meant to replace it.
 
     Raises:
         PrecomputeError: Other settings have answered some, and they are not to be asked again.
     """
     states = collection_states(session, find_benchmark(session, slug), llm.name)
     digest = llm.digest
-    changed = sum(_is_of_others(states[prompt.external_id], digest) for prompt in prompts)
+    changed = sum(
+        _is_of_others(states[prompt.external_id], digest)
+        for prompt in prompts
+        if prompt.external_id not in handed_in
+    )
     if changed and not again:
         raise PrecomputeError(
             f"The settings of {llm.name!r} have changed since {changed:,} of its stored responses were "
@@ -370,5 +435,5 @@ def _summary_row(plan: PromptPlan, stats: LLMStats, totals: AnswerTotals) -> tup
         f"{totals.prompt_tokens:,}",
         f"{totals.completion_tokens:,}",
         f"{totals.cost:,.4f}" if totals.cost else "–",
-        f"{stats.seconds / stats.n_answered:.2f}" if stats.n_answered else "–",
+        f"{stats.seconds / stats.n_answered:.2f}" if stats.seconds else "–",
     )

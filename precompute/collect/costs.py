@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from crm.llm.endpoint import ASSUMED_TOKENS, CHARACTERS_A_TOKEN
@@ -16,6 +16,8 @@ from precompute.collect.budget import prompt_tokens
 from precompute.collect.runner import PromptPlan
 from precompute.errors import PrecomputeError
 
+BATCH_SECONDS = 24 * 3600.0
+"""What a batch takes at most."""
 ASSUMED_SECONDS = 8.0
 """What an answer takes while none of the LLM's has been seen."""
 
@@ -26,7 +28,8 @@ class Estimate:
 
     Attributes:
         requests: That are to be sent.
-        there: Responses that are stored already, or can be taken over from other benchmarks.
+        there: Responses that are stored already, can be taken over from other benchmarks, or are asked for by
+            a batch that is under way.
         prompt_tokens: Tokens that will be read.
         completion_tokens: Tokens that will be written.
         cost: Money; None where the price is not known.
@@ -54,7 +57,7 @@ def estimate_of(plan: PromptPlan, totals: AnswerTotals) -> Estimate:
     observed = n_answers if totals.completion_tokens else 0
     a_prompt = [prompt_tokens(plan.llm, prompt) for prompt in plan.missing]
     an_answer = totals.completion_tokens / observed if observed else _assumed_tokens(plan.llm)
-    seconds = totals.seconds / observed if observed else ASSUMED_SECONDS
+    seconds = totals.seconds / observed if observed and totals.seconds else ASSUMED_SECONDS
     read, written = sum(a_prompt), ceil(an_answer * len(plan.missing))
     limits = settings.limits if isinstance(settings, EndpointLLMSettings) else Limits(1)
     whole = seconds * ceil(len(plan.missing) / limits.concurrency)
@@ -74,6 +77,21 @@ def estimate_of(plan: PromptPlan, totals: AnswerTotals) -> Estimate:
         whole,
         observed,
     )
+
+
+def batch_estimate_of(plan: PromptPlan, totals: AnswerTotals) -> Estimate:
+    """Return the same where the plan is handed in as a batch: at its prices, and within a day."""
+    return replace(estimate_of(replace(plan, llm=at_batch_prices(plan.llm)), totals), seconds=BATCH_SECONDS)
+
+
+def at_batch_prices(llm: ConfiguredLLM) -> ConfiguredLLM:
+    """Return an LLM with what it costs in a batch. Raises PrecomputeError: It is not behind an endpoint."""
+    if not isinstance(llm.settings, EndpointLLMSettings):
+        raise PrecomputeError(
+            f"{llm.name!r} runs in this process, and only an endpoint takes batches: choose other LLMs with "
+            "--llm, or leave out --batch."
+        )
+    return replace(llm, settings=llm.settings.in_batches)
 
 
 def _assumed_tokens(llm: ConfiguredLLM) -> int:

@@ -79,12 +79,12 @@ async def ask_all(
         try:
             await providers[plan.llm.name].ask(within or plan.missing, partial(take, plan.llm))
         except CRMError as error:
-            stats[plan.llm.name].stopped = str(error)
+            stats[plan.llm.name].stop(str(error))
             JOB_LOG.info("stopped: %s: %s", plan.llm.name, error)
         else:
             if within is not None and within.n_left:
                 assert budget is not None
-                stats[plan.llm.name].stopped = (
+                stats[plan.llm.name].stop(
                     f"{within.n_left:,} were not asked for, as the next could exceed the budget of "
                     f"{budget.money:,g}, of which {budget.spent:,.4f} is spent."
                 )

@@ -51,6 +51,10 @@ class LLMStats:
         """Number of responses that were not asked for in the end."""
         return self.asked - self.n_answered - self.n_failed
 
+    def stop(self, why: str) -> None:
+        """Note why the LLM cannot be asked any more, after what was noted before."""
+        self.stopped = f"{self.stopped} {why}".strip()
+
     def add(self, outcome: Outcome, cost: float) -> None:
         """Count an outcome."""
         self.retried.update(outcome.retried)

@@ -10,11 +10,13 @@ from crm.criteria import POPULAR, CriteriaSet, criteria_list
 from crm.embedded.representation import NAME, representation
 from crm.llm.settings import llms_file, read_llms
 from db.repositories.benchmarks import list_benchmarks
+from db.source_records import BatchRecord
 from leaderboard.llm_facts.configured import with_prices
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.scoring_jobs.progress import judging_line
 from precompute.bundles import save_bundle
 from precompute.collect import collect_responses
+from precompute.collect.batches import BatchOptions, batch_in_words, fetch_command
 from precompute.collect.collection import baseline_warning, estimate_collection, summary_table
 from precompute.collect.costs import estimates_table
 from precompute.collect.stats import asking_line, check_complete, failures_in_words
@@ -63,6 +65,15 @@ def collect(
         float | None,
         typer.Option(min=0, metavar="MONEY", help="Begin no request with which this run could cost more."),
     ] = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Hand in what is missing as batches: cheaper, within 24 hours.")
+    ] = False,
+    batch_poll: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Between two looks at the batches.")
+    ] = 60.0,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for the batches, or fetch them another time.")
+    ] = True,
     embed: Annotated[
         bool, typer.Option(help="Compute the representations at the end, or leave them to “embed”.")
     ] = True,
@@ -73,11 +84,20 @@ def collect(
     actor_gpus: ActorGPUs = 0.0,
 ) -> None:
     """Ask LLMs for the responses that a benchmark lacks; may be interrupted and run again."""
+    if not (wait or batch):
+        raise PrecomputeError("Only batches need not be waited for: give --no-wait together with --batch.")
     llms = with_prices(read_llms(llms_file(config), llm or ()), known_catalogue())
     if dry_run:
         with open_database() as database:
             estimates = estimate_collection(
-                database, benchmark, llms, topics=topic or (), limit=limit, seed=seed, again=again
+                database,
+                benchmark,
+                llms,
+                topics=topic or (),
+                limit=limit,
+                seed=seed,
+                again=again,
+                batch=batch,
             )
         estimates_table(benchmark, estimates).print()
         return
@@ -98,6 +118,7 @@ def collect(
             again=again,
             baseline=baseline,
             budget=budget,
+            batch=BatchOptions(batch_poll, wait, _say_waiting) if batch else None,
             embed=embed,
             on_progress=on_progress,
             engine=opened,
@@ -108,6 +129,9 @@ def collect(
         typer.echo(said)
     for name, n_reused in summary.reused.items():
         typer.echo(f"note: {n_reused:,} responses of {name} were collected before and are taken over.")
+    for handed_in in summary.under_way:
+        command = fetch_command(benchmark, handed_in.llm)
+        typer.echo(f"note: under way: {batch_in_words(handed_in)}; fetch the answers later with: {command}")
     if summary.made_own:
         typer.echo(f"note: {benchmark} is your own now: new versions of its file no longer replace it.")
     if summary.baseline is not None:
@@ -227,6 +251,10 @@ def bundle(
     if summary.note is not None:
         typer.echo(f"note: {summary.note}", err=True)
     typer.echo(f"{slug}: {summary} in {target}.")
+
+
+def _say_waiting(batch: BatchRecord) -> None:
+    typer.echo(f"Waiting for {batch_in_words(batch)}.")
 
 
 def _criteria_sets(

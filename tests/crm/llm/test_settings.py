@@ -45,12 +45,28 @@ def test_what_can_change_an_answer_changes_the_digest(tmp_path: Path, keys: str)
     assert digest(tmp_path, keys) != digest(tmp_path, "")
 
 
+def test_the_discount_of_batches_is_an_llms_else_its_providers_else_the_files(tmp_path: Path) -> None:
+    (tmp_path / "llms.toml").write_text(
+        "[defaults]\nbatch_discount = 0.1\n[provider.acme]\nurl = 'http://acme/v1'\nbatch_discount = 0.2\n"
+        "[a]\nprovider = 'acme'\nmodel = 'm'\nprice_prompt = 10\nbatch_discount = 0.3\n"
+        "[b]\nprovider = 'acme'\nmodel = 'm'\nprice_prompt = 10\n[c]\nmodel = 'm'\nprice_prompt = 10\n"
+    )
+    in_batches = [llm.settings.in_batches for llm in read_llms(tmp_path / "llms.toml")]
+    assert [settings.price_prompt for settings in in_batches] == pytest.approx([7, 8, 9])
+    assert EndpointLLMSettings(model="m", price_prompt=10).in_batches.price_prompt == 5
+    assert "price_completion" not in in_batches[0].model_fields_set  # that is still not known
+    (tmp_path / "llms.toml").write_text("[a]\nmodel = 'm'\nbatch_discount = 1.5\n")
+    with pytest.raises(ConfigError, match="the key 'batch_discount' should be less than or equal to 1"):
+        read_llms(tmp_path / "llms.toml")
+
+
 def test_nothing_else_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = digest(tmp_path, "")
     assert plain == digest(
         tmp_path,
         'title = "T"\nnote = "N"\nurl = "http://elsewhere/v1"\napi_key_env = "KEY"\nconcurrency = 2\n'
         "requests_per_minute = 3\ntimeout = 4\nretries = 5\nprice_prompt = 6\nprice_completion = 7\n"
+        "batch_discount = 0.2\n"
         'provider = "openai"\nsystem = ""',
     )
     (tmp_path / "m").mkdir()
