@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -25,7 +24,7 @@ from crm.embedded.encoder import RowCache
 from crm.embedded.limits import read_limit
 from crm.embedded.representation import load_arrays
 from crm.embedded.surface import N_TURNS_OF_LESS, contrasted, enumerated, turns
-from crm.embedded.wish_network import WishNetwork
+from crm.embedded.wish_network import WishNetwork, prob_by_each
 from crm.errors import UnavailableError
 from crm.paths import CONCEPTS_FILE
 from crm.protocol import Floats
@@ -96,15 +95,11 @@ class ConceptClassifier:
 
     def _averaged(self, criteria: Sequence[str], *, bulk: bool) -> Floats:
         """Return the networks' mean probabilities of their classes, sharpened ``[N, 1 + 2 K]``."""
-
-        def read(network: WishNetwork) -> Floats:
-            return network.prob(criteria, bulk=bulk)
-
-        if bulk:
-            each = [*map(read, self.networks)]
-        else:  # Few texts keep one core busy, so each network has its own.
-            with ThreadPoolExecutor(len(self.networks)) as pool:
-                each = [*pool.map(read, self.networks)]
+        each = (
+            [network.prob(criteria, bulk=True) for network in self.networks]
+            if bulk
+            else prob_by_each(self.networks, criteria)
+        )
         mean = np.mean(each, axis=0)
         prob: Floats = mean**_AGREED / (mean**_AGREED).sum(axis=1, keepdims=True)
         return prob

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from tokenizers import Tokenizer
 
-from crm.embedded.minilm import LowRank, Rows, load_minilm
+from crm.embedded.minilm import LowRank, Rows, last_states_of_each, load_minilm
 
 DIMENSIONS = 384
 WINDOW = 256
@@ -284,16 +284,21 @@ class AttentiveEncoder(SentenceEncoder):
 
         Only the first window of a text is read; ``bulk`` as for ``encode``.
         """
-        pooled = np.zeros((len(texts), DIMENSIONS * (1 + len(self._queries))), dtype=np.float32)
+        if not bulk:
+            return pool_by_each([self], texts)[0]
+        pooled = np.zeros((len(texts), self._width), dtype=np.float32)
         windows, _ = self._windows(texts, 1)
         for batch in _batches([len(window) for window in windows]):
             of_batch = [windows[index] for index in batch]
-            pooled[batch] = self._bulk_pooled(of_batch) if bulk else self._pooled(of_batch)
+            pooled[batch] = self._bulk_pooled(of_batch)
         return pooled
 
-    def _pooled(self, windows: list[list[int]]) -> Rows:
-        last = np.split(self._minilm.states(windows)[-1], _starts(windows)[1:])
-        return np.stack([_pool(states, self._queries) for states in last])
+    @property
+    def _width(self) -> int:
+        return DIMENSIONS * (1 + len(self._queries))
+
+    def _pooled_states(self, last: Rows, windows: list[list[int]]) -> Rows:
+        return np.stack([_pool(states, self._queries) for states in np.split(last, _starts(windows)[1:])])
 
     def _bulk_pooled(self, windows: list[list[int]]) -> Rows:
         import torch  # noqa: PLC0415
@@ -304,6 +309,18 @@ class AttentiveEncoder(SentenceEncoder):
                 states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
             pooled: Rows = pooled_states(states.float(), mask, torch.from_numpy(self._queries)).numpy()
         return pooled
+
+
+def pool_by_each(encoders: Sequence[AttentiveEncoder], texts: Sequence[str]) -> list[Rows]:
+    """Return what ``pool`` of each encoder does, all of one folder: computed together, in less time."""
+    windows, _ = encoders[0]._windows(texts, 1)
+    pooled = [np.zeros((len(texts), encoder._width), dtype=np.float32) for encoder in encoders]
+    for batch in _batches([len(window) for window in windows]):
+        of_batch = [windows[index] for index in batch]
+        states = last_states_of_each([encoder._minilm for encoder in encoders], of_batch)
+        for encoder, own, rows in zip(encoders, states, pooled, strict=True):
+            rows[batch] = encoder._pooled_states(own, of_batch)
+    return pooled
 
 
 def _pool(states: Rows, queries: Rows) -> Rows:

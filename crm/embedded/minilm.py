@@ -81,16 +81,41 @@ class MiniLM:
 
     def _linear(self, name: str, inputs: Rows) -> Rows:
         outputs: Rows = inputs @ self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+        self._adapt(name, inputs, outputs)
+        return outputs
+
+    def _adapt(self, name: str, inputs: Rows, outputs: Rows) -> None:
         if name in self.adapters:
             left, right = self.adapters[name]
             outputs += (inputs @ right.T) @ left.T
-        return outputs
 
     def _normalised(self, name: str, inputs: Rows) -> Rows:
         centred = inputs - inputs.mean(axis=1, keepdims=True)
         variance = np.square(centred).mean(axis=1, keepdims=True)
         normalised: Rows = centred / np.sqrt(variance + _EPSILON)
         return normalised * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+
+
+@dataclass(frozen=True)
+class _Several(MiniLM):
+    """Encoders that share their weights: each has its part of the tokens, all parts equally long."""
+
+    each: Sequence[MiniLM] = ()
+
+    def _adapt(self, name: str, inputs: Rows, outputs: Rows) -> None:
+        parts = (np.split(rows, len(self.each)) for rows in (inputs, outputs))
+        for encoder, own_inputs, own_outputs in zip(self.each, *parts, strict=True):
+            encoder._adapt(name, own_inputs, own_outputs)
+
+
+def last_states_of_each(encoders: Sequence[MiniLM], windows: Sequence[Sequence[int]]) -> list[Rows]:
+    """Return the last hidden states of windows of together T tokens by each encoder, ``[T, 384]``.
+
+    The encoders share their weights. With a few short texts most of the time goes into reading those from
+    memory, so that several encoders take little longer than one.
+    """
+    together = _Several(encoders[0].weights, {}, encoders)
+    return np.split(together.states([*windows] * len(encoders))[-1], len(encoders))
 
 
 def _attend(asked: Rows, offered: Rows, value: Rows) -> Rows:

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from crm.embedded.encoder import DIMENSIONS, Adaptation, AttentiveEncoder, attentive_encoder
+from crm.embedded.encoder import (
+    DIMENSIONS,
+    Adaptation,
+    AttentiveEncoder,
+    attentive_encoder,
+    pool_by_each,
+)
 from crm.embedded.surface import turns, word_hashes
 from crm.protocol import Floats
 
@@ -37,14 +43,19 @@ class WishNetwork:
 
     def logits(self, wishes: Sequence[str], *, bulk: bool = False) -> Floats:
         """Return the logits of N wishes, before sharpening ``[N, C]``; ``bulk`` as the encoder has it."""
-        pooled = self._adapted().pool(wishes, bulk=bulk) * _SPREAD
-        inputs = np.concatenate([pooled, turns(wishes), self._of_words(wishes)], axis=1)
-        logits: Floats = inputs @ self._weight + self._bias
-        return logits
+        return self._logits(self._adapted().pool(wishes, bulk=bulk), wishes)
 
     def prob(self, wishes: Sequence[str], *, bulk: bool = False) -> Floats:
         """Return the probabilities of the classes ``[N, C]``."""
-        prob: Floats = np.exp(log_softmax(self.logits(wishes, bulk=bulk) * self._sharpness, axis=1))
+        return self._prob(self.logits(wishes, bulk=bulk))
+
+    def _logits(self, pooled: Floats, wishes: Sequence[str]) -> Floats:
+        inputs = np.concatenate([pooled * _SPREAD, turns(wishes), self._of_words(wishes)], axis=1)
+        logits: Floats = inputs @ self._weight + self._bias
+        return logits
+
+    def _prob(self, logits: Floats) -> Floats:
+        prob: Floats = np.exp(log_softmax(logits * self._sharpness, axis=1))
         return prob
 
     def sharpened(self, sharpness: float) -> WishNetwork:
@@ -91,3 +102,12 @@ class WishNetwork:
         weight, words = (arrays[name].astype(np.float32) for name in ("weight", "words"))
         adaptation = Adaptation(adapters, arrays["queries"])
         return cls(weight, arrays["bias"], words, adaptation, sharpness=float(arrays["sharpness"]))
+
+
+def prob_by_each(networks: Sequence[WishNetwork], wishes: Sequence[str]) -> list[Floats]:
+    """Return what ``prob`` of each network does, computed together, as is quicker for few wishes."""
+    pooled = pool_by_each([network._adapted() for network in networks], wishes)
+    return [
+        network._prob(network._logits(vectors, wishes))
+        for network, vectors in zip(networks, pooled, strict=True)
+    ]

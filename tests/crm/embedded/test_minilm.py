@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crm.embedded.encoder import DIMENSIONS, WINDOW, encoder_parts
-from crm.embedded.minilm import N_LAYERS, load_minilm
+from crm.embedded.minilm import N_LAYERS, last_states_of_each, load_minilm
 
 TEXTS = ["How do I boil an egg?", "", "簡潔に 🎉", "naïve café — résumé", "word " * (WINDOW - 2)]
 NAME = "encoder.layer.3.attention.self.query"
@@ -65,6 +65,25 @@ def test_a_window_is_read_alike_in_any_company(reference) -> None:  # type: igno
     alone = load_minilm(_folder()).states(windows[:1])[-1]
 
     np.testing.assert_allclose(together[: len(windows[0])], alone, atol=1e-5)
+
+
+def test_several_encoders_read_together_as_each_does_alone(reference) -> None:  # type: ignore[no-untyped-def]
+    random = np.random.default_rng(0)
+    windows = reference[0](TEXTS)["input_ids"]
+    adapters = [
+        {},
+        *(
+            {NAME: tuple(random.normal(size=shape).astype(np.float16) / 8 for shape in ((384, 2), (2, 384)))}
+            for _ in range(2)
+        ),
+    ]
+    encoders = [load_minilm(_folder(), given) for given in adapters]
+    together = last_states_of_each(encoders, windows)
+
+    for found, encoder in zip(together, encoders, strict=True):
+        np.testing.assert_allclose(found, encoder.states(windows)[-1], atol=1e-5)
+    assert np.abs(together[0] - together[1]).max() > 0.01
+    assert np.abs(together[1] - together[2]).max() > 0.01
 
 
 def test_reading_a_criterion_imports_neither_pytorch_nor_transformers() -> None:
