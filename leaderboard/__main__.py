@@ -174,8 +174,7 @@ def rank(
         # Only the table and a floor need ∅, which costs as much as the criteria.
         service.judge(view, on_progress, compare=format is RankFormat.TABLE or view.floor is not None)
     leaderboard = service.leaderboard(view, subscriber=None)
-    warned = *leaderboard.warnings, *leaderboard.absent
-    doubts = *map(left_out_sentence, leaderboard.left_out), *map(warning_sentence, warned)
+    doubts = *map(left_out_sentence, leaderboard.left_out), *map(warning_sentence, leaderboard.doubts)
     about_criteria = *doubts, leaderboard.nothing_left, leaderboard.no_musts
     others = leaderboard.weighted, leaderboard.narrow, " ".join(leaderboard.removed)
     catalogue = load_catalogue()

@@ -44,6 +44,7 @@ _RELIABLE = (Badge.COUNTED, Badge.STYLE)
 _USUAL = 0.1
 """Of the way from the typical amount to the best one: so near the typical, an amount has decided nothing."""
 _USUALLY = 0.5
+"""From this share of its answers on, an LLM usually keeps to an amount."""
 _TURNS_NAMED = 2
 _LEFT_OUT = {True: "criterion", False: "topic"}
 _NTH = {1: "st", 2: "nd", 3: "rd"}

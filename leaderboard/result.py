@@ -156,9 +156,14 @@ class Leaderboard:
             found.append(musts.removesuffix("."))
         if left_out := left_out_in_brief(self.left_out):
             found.append(left_out)
-        if warnings := warnings_in_brief((*self.warnings, *self.absent)):
+        if warnings := warnings_in_brief(self.doubts):
             found.append(warnings)
         return (*found, *self.notes)
+
+    @property
+    def doubts(self) -> tuple[CriterionWarning, ...]:
+        """What speaks against the ranking: what the judge says, and that nothing is there to judge by."""
+        return (*self.warnings, *self.absent)
 
     @property
     def floor_waits(self) -> bool:

@@ -134,10 +134,7 @@ def _headline(leaderboard: Leaderboard, llm: str) -> None:
         st.html(faint_html(f"It {missed}, a must"))
     if amounts := amounts_in_words(leaderboard.amounts, llm):
         st.html(faint_html(amounts))
-    for doubt in (
-        left_out_in_brief(leaderboard.left_out),
-        warnings_in_brief((*leaderboard.warnings, *leaderboard.absent)),
-    ):
+    for doubt in (left_out_in_brief(leaderboard.left_out), warnings_in_brief(leaderboard.doubts)):
         if doubt:
             st.html(faint_html(doubt))
 

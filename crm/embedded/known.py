@@ -127,10 +127,12 @@ class KnownConcepts:
         heaviest = sorted(weights, key=lambda column: -weights[column])
         return {column: wishes_of[column].pop() if len(wishes_of[column]) == 1 else 0 for column in heaviest}
 
-    def things_asked_for(self, criterion: Criterion) -> dict[int, str]:
-        """Return by count what responses must have for the criterion to tell one from another."""
-        [(sign, wishes)] = self._wishes(CriteriaSet((criterion,)))
-        return things_asked_for(criterion.text, wishes) if sign > 0 else {}
+    def things_asked_for(self, criteria: CriteriaSet) -> Iterator[tuple[Criterion, int, str]]:
+        """Yield what responses must have for a criterion to tell them apart: its count, and in words."""
+        for criterion, (sign, wishes) in zip(criteria, self._wishes(criteria), strict=True):
+            if sign > 0:
+                for column, what in things_asked_for(criterion.text, wishes).items():
+                    yield criterion, column, what
 
     def limited(self, criteria: CriteriaSet) -> dict[int, CountedWish]:
         """Return by count the wish that names an amount, where one criterion surely does and no other asks

@@ -276,7 +276,7 @@ class EmbeddedCRM:
     def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
         """Return what the criteria surely ask to be counted, weightiest first, each property once."""
         counted = self._counted(criteria)
-        if not counted:
+        if self._concepts is None or not counted:
             return ()
         columns = list(counted)
         stored = benchmark.representation(self._features.name)
@@ -285,30 +285,26 @@ class EmbeddedCRM:
             np.float32(np.nan),
             np.moveaxis(stored["counts"][..., columns], -1, 0).astype(np.float32),
         )
-        limited = self._concepts.limited(criteria) if self._concepts is not None else {}
+        limited = self._concepts.limited(criteria)
         found = []
-        for column, unit, amount, wished in zip(
-            columns, self.units(criteria), amounts, counted.values(), strict=True
-        ):
+        for (column, wished), amount in zip(counted.items(), amounts, strict=True):
             wish = limited.get(column)
             named = (wish.in_words(1), wish.kept(amount)) if wish is not None else ("", None)
-            found.append(Amounts(unit, amount, wished, *named))
+            found.append(Amounts(countables()[column].unit_of_mean, amount, wished, *named))
         return tuple(found)
 
     def absent(
         self, criteria: CriteriaSet, benchmark: JudgedBenchmark, weights: NDArray[np.floating]
     ) -> tuple[CriterionWarning, ...]:
         """Return the criteria for something that hardly any response has, and that this is so."""
-        concepts = self._concepts
-        if concepts is None:
+        if self._concepts is None or not criteria:
             return ()
         found = []
-        for criterion in criteria:
-            for column, what in concepts.things_asked_for(criterion).items():
-                stored = benchmark.representation(self._features.name)
-                share = share_with(column, stored["counts"], stored["digest"] != MISSING, weights)
-                if share < HARDLY:
-                    found.append(CriterionWarning(criterion, absence_in_words(what, share)))
+        for criterion, column, what in self._concepts.things_asked_for(criteria):
+            stored = benchmark.representation(self._features.name)
+            share = share_with(column, stored["counts"], stored["digest"] != MISSING, weights)
+            if share < HARDLY:
+                found.append(CriterionWarning(criterion, absence_in_words(what, share)))
         return tuple(found)
 
     def units(self, criteria: CriteriaSet) -> tuple[str, ...]:

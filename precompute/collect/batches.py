@@ -106,10 +106,8 @@ class CollectionBatches:
             self._check(batch)
         asked = {llm: queries_under_way(self.under_way, llm) for llm in self.llms}
         for batch in tuple(self.under_way):
-            if self._confirmed(batch):
-                continue
-            # The provider never began it.
-            asked[batch.llm] -= frozenset(batch.queries)
+            if not self._confirmed(batch):  # the provider never began it
+                asked[batch.llm] -= frozenset(batch.queries)
         for batch in tuple(self.under_way):
             self._look(batch, patient=patient)
         return asked
