@@ -13,7 +13,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotInTime
 
 expect.set_options(timeout=60_000)
@@ -75,6 +75,33 @@ def _visitor(browser: Browser, size: str) -> Iterator[BrowserContext]:
 def settle(page: Page) -> None:
     """Wait until the page's script has run to its end."""
     page.locator("[data-test-script-state=notRunning]").wait_for()
+
+
+_LOOK = """() => JSON.stringify([document.querySelector("[data-testid=stMain]")?.scrollTop,
+    ...[...document.querySelectorAll("button, a, input, textarea, summary, .usl-query")]
+        .map((each) => { const box = each.getBoundingClientRect(); return [box.left, box.top]; })])"""
+_LOOKS_APART_MS, _SAME_LOOKS, _MOST_LOOKS = 100, 3, 100
+PRESS = 100
+"""Milliseconds for which people hold a button down."""
+
+
+def rest(page: Page) -> None:
+    """Wait until the page's script has run to its end and nothing that can be pressed moves any more."""
+    same, before = 0, ""
+    for _ in range(_MOST_LOOKS):
+        settle(page)
+        now = page.evaluate(_LOOK)
+        same, before = (same + 1 if now == before else 0), now
+        if same == _SAME_LOOKS:
+            return
+        page.wait_for_timeout(_LOOKS_APART_MS)
+    raise AssertionError("The page does not come to rest.")
+
+
+def press(place: Locator) -> None:
+    """Press something as people do: when the page has come to rest, and for a moment."""
+    rest(place.page)
+    place.click(delay=PRESS)
 
 
 def downloaded(page: Page, button: str, folder: Path) -> Path:

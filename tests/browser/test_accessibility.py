@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from benchmarks.layout_shift import shifts
-from tests.browser.conftest import SIZES, TABLE, llms, settle
+from tests.browser.conftest import SIZES, TABLE, llms, press, settle
 
 pytestmark = pytest.mark.browser
 
@@ -68,7 +68,7 @@ def test_no_tab_of_the_leaderboard_has_a_grave_finding(page: Page, app_url: str)
     assert len(names) == 6
     found = {}
     for name in names[1:]:
-        page.get_by_role("tab", name=name, exact=True).click()
+        press(page.get_by_role("tab", name=name, exact=True))
         expect(page.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
         found[name] = grave_findings(page)
 
@@ -125,7 +125,7 @@ def test_the_bar_over_the_pages_does_not_move(desktop: BrowserContext, app_url: 
     places = []
     links = page.get_by_test_id("stTopNavLink")
     for number in range(4):
-        links.nth(number).click()
+        press(links.nth(number))
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         settle(page)
         places.append(links.first.bounding_box())
@@ -146,7 +146,7 @@ def test_on_a_phone_one_labelled_button_leads_to_pages_and_topics(browser: Brows
         ).content === JSON.stringify(name)""",
         arg="Pages and topics",
     )
-    button.click()
+    press(button)
     expect(page.get_by_test_id("stSidebar").get_by_text("Judges", exact=True)).to_be_in_viewport()
     expect(page.get_by_test_id("stSidebar").get_by_text("Topics", exact=True).last).to_be_visible()
     context.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import TABLE, downloaded, settle
+from tests.browser.conftest import TABLE, downloaded, press, settle
 
 pytestmark = pytest.mark.browser
 
@@ -29,23 +29,23 @@ def test_views_are_added_compared_and_sent(
     expect(page.get_by_text("Adjusted for length. Win rates")).to_be_visible()
 
     # How sure is that?
-    page.get_by_role("tab", name="How sure").click()
+    press(page.get_by_role("tab", name="How sure"))
     expect(page.get_by_text("With other questions like these, brevia")).to_be_visible()
     expect(page.locator('table[data-testid="groups"] tbody tr')).to_have_count(7)
 
     # Keep this view, and another one.
-    page.get_by_role("tab", name="Ranking", exact=True).click()
-    page.get_by_role("button", name="Compare later").click()
+    press(page.get_by_role("tab", name="Ranking", exact=True))
+    press(page.get_by_role("button", name="Compare later"))
     expect(page.get_by_role("button", name="Added to Compare")).to_be_visible()
     settle(page)
     box = page.get_by_label("What do you like in an answer?")
     box.fill("Warm and encouraging")
-    page.get_by_role("button", name="Rank LLMs for me").click()
+    press(page.get_by_role("button", name="Rank LLMs for me"))
     expect(page.get_by_role("button", name="Compare later")).to_be_enabled()
-    page.get_by_role("button", name="Compare later").click()
-    page.get_by_role("link", name="Compare (2)").click()
+    press(page.get_by_role("button", name="Compare later"))
+    press(page.get_by_role("link", name="Compare (2)"))
     expect(page.locator(f"{SIDE_BY_SIDE} tbody tr")).to_have_count(7)
-    page.get_by_role("button", name="Add the ranking without criteria").click()
+    press(page.get_by_role("button", name="Add the ranking without criteria"))
     expect(page.locator(f"{SIDE_BY_SIDE} thead th")).to_have_count(4)
     settle(page)
     ranks, likeness = cells(page, SIDE_BY_SIDE), cells(page, AGREEMENT)
@@ -61,9 +61,9 @@ def test_views_are_added_compared_and_sent(
     assert "adjusted for length" in rows[0][1]
 
     # The chart, another measure, and the same in somebody else's browser.
-    page.get_by_role("tab", name="Chart").click()
+    press(page.get_by_role("tab", name="Chart"))
     expect(page.locator(".js-plotly-plot")).to_be_visible()
-    page.get_by_text("NDCG", exact=True).click()
+    press(page.get_by_text("NDCG", exact=True))
     expect(page.get_by_text("Rows are predictions, columns references.")).to_be_visible()
     other = browser.new_context(viewport=page.viewport_size)
     second = other.new_page()

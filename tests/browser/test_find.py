@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import TABLE, llms, scores, settle
+from tests.browser.conftest import PRESS, TABLE, llms, press, scores, settle
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +26,7 @@ def choose_shorter(page: Page, n_choices: int) -> None:
         button = page.get_by_role("button", name=f"{letter} is better")
         expect(button).to_be_in_viewport()
         if n % 2:
-            button.click()
+            button.click(delay=PRESS)
         else:
             page.keyboard.press(letter.lower())
 
@@ -55,14 +55,14 @@ def test_ten_choices_become_a_ranking_for_oneself_and_others(
     assert not [name for name in NAMES if name in page.inner_text("body").casefold()]
 
     # The checklist: edit a line, leave one out.
-    page.get_by_role("button", name="Show my checklist").click()
+    press(page.get_by_role("button", name="Show my checklist"))
     expect(page.get_by_text("Learnt from 10 choices.")).to_be_visible()
     expect(page.get_by_text("times.").first).to_be_visible()
     line = page.get_by_label("Criterion 1", exact=True)
     line.fill("Short and to the point")
     line.press("Enter")
     settle(page)
-    page.get_by_role("button", name="Rank LLMs for me").click()
+    press(page.get_by_role("button", name="Rank LLMs for me"))
 
     expect(page.locator(f"{TABLE} th", has_text="± average")).to_have_count(1)
     expect(page.get_by_label(CRITERIA)).to_have_value(re.compile("Short and to the point"))
@@ -72,7 +72,7 @@ def test_ten_choices_become_a_ranking_for_oneself_and_others(
 
     # The same under a private link.
     page.goto(page.url.replace(app_url, f"{app_url}yours"))
-    page.get_by_role("button", name="Save under a private link").click()
+    press(page.get_by_role("button", name="Save under a private link"))
     link = page.get_by_test_id("stCode").inner_text().strip()
     assert open_elsewhere(browser, page, link) == shown
 
@@ -91,9 +91,9 @@ def test_an_interview_becomes_a_ranking(context: BrowserContext, app_url: str) -
         if n % 2:
             page.keyboard.press("2")
         else:
-            options.nth(1).click()
+            press(options.nth(1))
     expect(page.get_by_text("Learnt from")).to_be_visible()
     expect(page.get_by_text("your answer").or_(page.get_by_text("You answered")).first).to_be_visible()
-    page.get_by_role("button", name="Rank LLMs for me").click()
+    press(page.get_by_role("button", name="Rank LLMs for me"))
     expect(page.locator(f"{TABLE} th", has_text="± average")).to_have_count(1)
     expect(page.get_by_label(CRITERIA)).not_to_have_value("")

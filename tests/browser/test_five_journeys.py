@@ -5,7 +5,6 @@ screen reader says; and one has kept a link of the first version.
 """
 
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
@@ -13,7 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.browser.conftest import SIZES, TABLE, llms, settle
+from tests.browser.conftest import SIZES, TABLE, llms, press, settle
 
 pytestmark = pytest.mark.browser
 
@@ -28,20 +27,6 @@ def ranked(page: Page) -> None:
     settle(page)
 
 
-def until(act: Callable[[], None], seen: Callable[[], None], times: int = 3) -> None:
-    """Do something again, as people do, if nothing comes of it: a server that has just started and is busy
-    with everything else now and then loses a click."""
-    for left in reversed(range(times)):
-        act()
-        try:
-            seen()
-        except AssertionError:
-            if not left:
-                raise
-        else:
-            return
-
-
 def choose_the_numbered_one(page: Page) -> None:
     """Say of a blind pair which answer counts its steps, as one would whose wish that is."""
     answers = page.locator(".usl-response")
@@ -49,7 +34,7 @@ def choose_the_numbered_one(page: Page) -> None:
     counted = [answers.nth(number).locator("ol").count() > 0 for number in (0, 1)]
     label = ALIKE if counted[0] == counted[1] else ("A is better" if counted[0] else "B is better")
     question = page.locator(".usl-query").inner_text()
-    page.get_by_role("button", name=label).click()
+    press(page.get_by_role("button", name=label))
     page.wait_for_function("asked => document.querySelector('.usl-query')?.innerText !== asked", arg=question)
     settle(page)
 
@@ -62,30 +47,24 @@ def test_a_typed_wish_leads_to_the_card_three_answers_a_taste_test_and_a_link(
     ranked(page)
     card = page.locator(CARD)
 
-    def ask() -> None:
-        page.get_by_label(BOX).fill(WISH)
-        page.get_by_role("button", name="Rank LLMs for me").click()
-
-    until(ask, lambda: expect(card).to_contain_text("Best for you", timeout=20_000))
+    page.get_by_label(BOX).fill(WISH)
+    press(page.get_by_role("button", name="Rank LLMs for me"))
+    expect(card).to_contain_text("Best for you")
     expect(card).to_contain_text("stepwise (numbered steps)")
     expect(card).to_contain_text("How reliable")
     settle(page)
 
     # Three answers to one question, the person's best first.
-    page.get_by_text("Three answers to one question").click()
+    press(page.get_by_text("Three answers to one question"))
     three = page.locator(".usl-three > section")
     expect(three).to_have_count(3)
     expect(three.first.locator(".usl-who")).to_have_text("stepwise (numbered steps)")
     asked = page.locator(".usl-query").inner_text()
-    settle(page)
-    until(
-        page.get_by_role("button", name="Another question").click,
-        lambda: expect(page.locator(".usl-query")).not_to_have_text(asked, timeout=20_000),
-    )
-    settle(page)
+    press(page.get_by_role("button", name="Another question"))
+    expect(page.locator(".usl-query")).not_to_have_text(asked)
 
     # The same ranking, tested blind.
-    page.get_by_role("button", name="Test this ranking blind").click()
+    press(page.get_by_role("button", name="Test this ranking blind"))
     expect(page.get_by_role("heading", name="Find my criteria")).to_be_visible()
     for _ in range(6):
         choose_the_numbered_one(page)
@@ -93,11 +72,11 @@ def test_a_typed_wish_leads_to_the_card_three_answers_a_taste_test_and_a_link(
     expect(page.locator(".usl-revealed li")).to_have_count(6)
 
     # Back, and the link shows another person the same.
-    page.get_by_role("link", name="Leaderboard").first.click()
+    press(page.get_by_role("link", name="Leaderboard").first)
     ranked(page)
     expect(card).to_contain_text("stepwise (numbered steps)")
     own = llms(page)
-    page.get_by_role("button", name="Share").click()
+    press(page.get_by_role("button", name="Share"))
     link = page.get_by_text(re.compile(r"^https?://.+criterion=Provide")).first
     expect(link).to_be_visible()
     other = browser.new_context(viewport=SIZES["desktop"])

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from leaderboard.service import Service
-from tests.browser.conftest import TABLE, downloaded, llms, settle
+from tests.browser.conftest import TABLE, downloaded, llms, press, settle
 from tests.leaderboard.elicitation.samples import concise_choices
 
 pytestmark = pytest.mark.browser
@@ -22,7 +22,7 @@ def test_twenty_past_choices_become_a_checklist_and_a_ranking(
     expect(page.get_by_text("Bring choices that you have made elsewhere")).to_be_visible()
     # A file that is offered before the page's script has ended may be another one's when it is clicked.
     settle(page)
-    page.get_by_text("What such a file looks like").click()
+    press(page.get_by_text("What such a file looks like"))
     expect(page.get_by_role("button", name="A sample file")).to_be_visible()
     sample = downloaded(page, "A sample file", tmp_path)
     assert sample.read_text(encoding="utf-8").count('"chosen"') == 6
@@ -36,7 +36,7 @@ def test_twenty_past_choices_become_a_checklist_and_a_ranking(
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= page.viewport_size["width"]
 
-    page.get_by_role("button", name="Rank LLMs for me").click()
+    press(page.get_by_role("button", name="Rank LLMs for me"))
     expect(page.locator(f"{TABLE} tbody tr")).to_have_count(7)
     settle(page)
     assert llms(page)[0] == "brevia"

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from crm.criteria import CriteriaSet
-from tests.browser.conftest import SIZES, TABLE, downloaded, llms, running_app, scores, settle
+from tests.browser.conftest import SIZES, TABLE, downloaded, llms, press, running_app, scores, settle
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +23,7 @@ def open_sidebar(page: Page) -> None:
 def close_sidebar(page: Page) -> None:
     if page.viewport_size == SIZES["phone"]:
         page.get_by_test_id("stSidebar").hover()
-        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+        press(page.get_by_test_id("stSidebarCollapseButton").get_by_role("button"))
 
 
 def test_from_the_first_look_to_a_shared_link(
@@ -40,7 +40,7 @@ def test_from_the_first_look_to_a_shared_link(
     # Choose topics.
     open_sidebar(page)
     for topic in ("Arts & Culture", "Humor & Entertainment"):
-        page.get_by_test_id("stSidebar").get_by_text(re.compile(rf"^{topic} ·")).click()
+        press(page.get_by_test_id("stSidebar").get_by_text(re.compile(rf"^{topic} ·")))
         page.wait_for_url(lambda url, topic=topic: topic in unquote_plus(url))
         settle(page)
     close_sidebar(page)
@@ -49,7 +49,7 @@ def test_from_the_first_look_to_a_shared_link(
     # Type criteria and see the order change.
     box = page.get_by_label("What do you like in an answer?")
     box.fill("Concise and direct\nAvoid emojis")
-    page.get_by_role("button", name="Rank LLMs for me").click()
+    press(page.get_by_role("button", name="Rank LLMs for me"))
     expect(page.locator(f"{TABLE} th", has_text="± average")).to_have_count(1)
     settle(page)
     apart = page.locator('table[data-testid="under-floor"] tbody tr')
@@ -57,7 +57,7 @@ def test_from_the_first_look_to_a_shared_link(
     # LLMs that tie at the floor stay above it.
     above = page.locator(f"{TABLE} tbody tr").count()
     assert 24 <= above == 47 - apart.count()
-    page.get_by_text("Criteria alone", exact=True).click()
+    press(page.get_by_text("Criteria alone", exact=True))
     expect(page.locator(f"{TABLE} tbody tr")).to_have_count(47)
     settle(page)
     own = llms(page)
@@ -89,13 +89,13 @@ def test_from_the_first_look_to_a_shared_link(
 def test_into_an_llm_and_back(context: BrowserContext, app_url: str) -> None:
     page = context.new_page()
     page.goto(f"{app_url}?benchmark=dailybench&criterion=Concise+and+direct")
-    page.locator(f"{TABLE} tbody tr[data-llm=brevia] a").click()
+    press(page.locator(f"{TABLE} tbody tr[data-llm=brevia] a"))
     expect(page.get_by_role("heading", name="brevia")).to_be_visible()
-    page.get_by_role("button", name="%").first.click()
+    press(page.get_by_role("button", name="%").first)
     expect(page.get_by_text("that brevia (extremely concise) is preferred")).to_be_visible()
     expect(page.get_by_text("shorter by").first).to_be_visible()
     assert "query=" in page.url
-    page.get_by_text("Back to the leaderboard").click()
+    press(page.get_by_text("Back to the leaderboard"))
     expect(page.locator(f"{TABLE} tbody tr").first).to_be_visible()
     assert llms(page)[0] == "brevia"
     assert "criterion=Concise" in page.url
@@ -135,6 +135,6 @@ def test_markup_in_a_criterion_runs_nowhere(context: BrowserContext, app_url: st
     )
     expect(page.locator(f"{TABLE} tbody tr").first).to_be_visible()
     expect(page.get_by_text("<img src=x onerror=alert(1)>").first).to_be_visible()
-    page.locator(f"{TABLE} tbody tr a").first.click()
+    press(page.locator(f"{TABLE} tbody tr a").first)
     expect(page.get_by_text("Judged by: <img src=x onerror=alert(1)>")).to_be_visible()
     assert not said

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from db import Database
 from leaderboard.topics.curation import Curation
-from tests.browser.conftest import TOKEN, downloaded, settle
+from tests.browser.conftest import TOKEN, downloaded, press, settle
 from tests.leaderboard.topics.samples import POOL, TEXTS, store
 
 pytestmark = pytest.mark.browser
@@ -28,14 +28,14 @@ def database(app_folder: Path) -> Iterator[Database]:
 
 def change(page: Page, kind: str, submit: str) -> None:
     """Open the form of a kind of change and wait for it to be there."""
-    page.get_by_test_id("stButtonGroup").get_by_text(kind, exact=True).click()
+    press(page.get_by_test_id("stButtonGroup").get_by_text(kind, exact=True))
     page.get_by_role("button", name=submit, exact=True).wait_for()
     settle(page)
 
 
 def sign_in(page: Page, token: str) -> None:
     page.get_by_label("Admin token, to change topics", exact=True).fill(token)
-    page.get_by_role("button", name="Sign in").click()
+    press(page.get_by_role("button", name="Sign in"))
     settle(page)
 
 
@@ -43,11 +43,11 @@ def review(page: Page, folder: Path) -> None:
     """Download the topics, change the file as a reviewer would, and have it taken over."""
     reviewed = downloaded(page, "Download YAML", folder).rename(folder / "reviewed.yaml")
     reviewed.write_text(reviewed.read_text().replace("name: Bread", "name: Baking"))
-    page.get_by_test_id("stButtonGroup").get_by_text("File", exact=True).click()
+    press(page.get_by_test_id("stButtonGroup").get_by_text("File", exact=True))
     page.locator("input[type=file]").set_input_files(reviewed)
     expect(page.get_by_text("This would change: 1 topic renamed.")).to_be_visible()
     page.get_by_label("Why", exact=True).last.fill("reviewed")
-    page.get_by_role("button", name="Take over").click()
+    press(page.get_by_role("button", name="Take over"))
     expect(page.get_by_text("Import of reviewed.yaml: 1 topic renamed.")).to_be_visible()
 
 
@@ -69,7 +69,7 @@ def test_a_pool_is_read_by_everybody_and_curated_with_the_token(
 
     page.get_by_label("Name", exact=True).fill("Broth")
     page.get_by_label("Why", exact=True).fill("that is what they ask for")
-    page.get_by_role("button", name="Rename").click()
+    press(page.get_by_role("button", name="Rename"))
     expect(page.get_by_text("Renamed “Soup” to “Broth”.")).to_be_visible()
     settle(page)
 
@@ -78,16 +78,16 @@ def test_a_pool_is_read_by_everybody_and_curated_with_the_token(
     box.fill("Liquids")
     box.press("Enter")
     page.get_by_label("Why", exact=True).fill("it flows")
-    page.get_by_role("button", name="Move to category").click()
+    press(page.get_by_role("button", name="Move to category"))
     expect(page.get_by_text("Moved “Broth” to the category “Liquids”.")).to_be_visible()
     settle(page)
 
     change(page, "Split", "Split")
     page.get_by_label("Why", exact=True).fill("hot and cold")
-    page.get_by_role("button", name="Split", exact=True).click()
+    press(page.get_by_role("button", name="Split", exact=True))
     expect(page.get_by_text("Split “Broth” into").first).to_be_visible()
     settle(page)
-    page.get_by_role("button", name="Undo the last change").click()
+    press(page.get_by_role("button", name="Undo the last change"))
     expect(page.get_by_text("Undone: Split “Broth” into").first).to_be_visible()
     settle(page)
 
@@ -124,9 +124,9 @@ def test_the_bundled_benchmarks_topics_are_there_at_the_first_start(
     page.goto(f"{app_url}topics")
     expect(dots.first).to_be_visible()
     settle(page)
-    page.get_by_role("tab", name="Tree").click()
+    press(page.get_by_role("tab", name="Tree"))
     expect(page.locator(".treemaplayer").last).to_contain_text("Humor")
-    page.get_by_role("tab", name="List").click()
+    press(page.get_by_role("tab", name="List"))
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
     page.get_by_label("Search topics").fill("no such topic")
     page.get_by_label("Search topics").press("Enter")

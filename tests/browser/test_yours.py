@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.browser.conftest import TABLE, downloaded, llms, scores, settle
+from tests.browser.conftest import TABLE, downloaded, llms, press, scores, settle
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +23,7 @@ def test_a_private_link_shows_the_same_in_a_second_browser(
     settle(page)
     shown = llms(page), scores(page)
     page.goto(f"{app_url}yours?{VIEW}")
-    page.get_by_role("button", name="Save under a private link").click()
+    press(page.get_by_role("button", name="Save under a private link"))
     expect(page.get_by_text("Saved. Keep the link below")).to_be_visible()
     link = page.get_by_test_id("stCode").inner_text().strip()
     token = link.split("?profile=")[1]
@@ -47,8 +47,8 @@ def test_a_private_link_shows_the_same_in_a_second_browser(
     assert token not in second.content()
     assert token not in (app_folder / "log").read_text()
 
-    page.get_by_role("button", name="Delete").click()
-    page.get_by_role("button", name="Delete for good").click()
+    press(page.get_by_role("button", name="Delete"))
+    press(page.get_by_role("button", name="Delete for good"))
     expect(page.get_by_text("The profile is deleted. Your criteria stay")).to_be_visible()
     second.goto(link)
     expect(second.get_by_text("opens no profile")).to_be_visible()
@@ -66,18 +66,18 @@ def test_an_uploaded_llm_is_ranked_at_once(context: BrowserContext, app_url: str
     upload.write_text("".join(json.dumps(answer) + "\n" for answer in answers))
     page.locator("input[type=file]").last.set_input_files(upload)
     page.get_by_label("Name of the LLM").fill("mine")
-    page.get_by_role("button", name="Rank it with the others").click()
+    press(page.get_by_role("button", name="Rank it with the others"))
     expect(page.get_by_text("20 responses are ranked now")).to_be_visible()
     expect(page.get_by_text("502 queries have no response")).to_be_visible()
 
-    page.get_by_text("See the ranking").click()
+    press(page.get_by_text("See the ranking"))
     expect(page.locator(f"{TABLE} tbody tr")).to_have_count(8)
     expect(page.locator(f"{TABLE} tbody tr[data-llm=mine]")).to_contain_text("mine (yours, this session)")
     settle(page)
-    page.get_by_role("combobox", name="Look inside an LLM").click()
+    press(page.get_by_role("combobox", name="Look inside an LLM"))
     page.keyboard.type("mine")
     expect(page.get_by_role("option")).to_have_text(["mine (yours, this session)"])
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="mine (yours, this session)")).to_be_visible()
-    page.get_by_role("button", name="%").first.click()
+    press(page.get_by_role("button", name="%").first)
     expect(page.get_by_text("=1+1 <b>Short</b>").first).to_be_visible()
