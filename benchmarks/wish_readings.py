@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks._report import Report
 from crm.cli_runner import run_cli
+from crm.criteria import Criterion
 from crm.embedded.concepts import ConceptClassifier
 from crm.errors import CRMError
 from crm.evaluation.metrics import accuracy
@@ -65,7 +66,7 @@ def outcomes(
     classifier: ConceptClassifier, wishes: Sequence[MeantWish]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which wishes were read exactly as meant, and which the other way round, each ``[N]``."""
-    prob = classifier.read_many([wish.text for wish in wishes]).prob
+    prob = classifier.read_many([Criterion(wish.text) for wish in wishes]).prob
     read = np.where(prob.sum(axis=1) > _READ, prob.argmax(axis=1), -1)
     names = list(classifier.names)
     meant = np.array(

@@ -59,6 +59,10 @@ class Polarity(StrEnum):
         return 1.0 if self is Polarity.WANT else -1.0
 
 
+Wording = tuple[str, Polarity]
+"""Text and polarity of a criterion."""
+
+
 @dataclass(frozen=True, order=True)
 class Criterion:
     """One preference statement; its text is normalised when it is made.
@@ -81,6 +85,11 @@ class Criterion:
                 f"shorten it to {MAX_LENGTH} or split it over several lines."
             )
         object.__setattr__(self, "text", text)
+
+    @property
+    def wording(self) -> Wording:
+        """Text and polarity: what is asked, however much it counts."""
+        return self.text, self.polarity
 
     @property
     def signed_weight(self) -> float:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crm.criteria import Criterion, Polarity, Wording
 from crm.embedded.counts import count_names, countables, limited_columns
 from crm.embedded.encoder import RowCache
 from crm.embedded.limits import read_limit
@@ -37,6 +38,11 @@ _CAUTION = 2
 _CLEAR = ((5, 0.6, 0.75, 0.8), (9, 0.8, 0.9, 0.95), (np.inf, 0.95, np.inf, np.inf))
 """Up to so many words, a wish is clear from these probabilities on: of counts, of soft ones, of styles."""
 _CLEARLY = np.float32(0.998)
+_REST_PER_WORD, _REST_BY_A_COUNT, _MOST_WORDS = np.float32(0.1), np.float32(0.02), 5
+"""So much a clear wish for a style, or for what is counted, has besides it, for each of so many words at most:
+they say which kind of warmth is meant."""
+_WORDS_OF_A_COUNT = 4
+"""Up to so many words, a clear wish for an exact count asks for nothing besides."""
 _FAR_BEHIND, _FAR_BEHIND_IN_A_LIST = 0.4, 0.15
 """A concept counts from so much of the first one's probability on; with less where several are listed."""
 _LIST = re.compile(r"[,;&+]|\b(?:and|or|plus|nor)\b", re.IGNORECASE)
@@ -44,6 +50,8 @@ _PLAINLY_LESS = 0.6
 """Wishes for less without a word of less, such as “overconfident”, are so much rarer than in the training."""
 _A_WISH = 0.6
 """Each part of a list must be read so surely for the list to be read as its parts."""
+_HEARD = 0.5
+"""“Avoid …” must be read at least so plainly, beside the name alone, to say that the name is a complaint."""
 _NEGLIGIBLE = 0.06
 """Probability below which a concept is not taken into account."""
 
@@ -59,23 +67,37 @@ class ConceptClassifier:
     def __init__(self, names: Sequence[str], networks: Sequence[WishNetwork]) -> None:
         """Join networks of ``1 + 2 K`` classes."""
         self.names, self.networks = tuple(names), tuple(networks)
-        self._known = RowCache(_MAX_CACHED)
+        self._known: RowCache[Wording] = RowCache(_MAX_CACHED)
 
     @property
     def countable(self) -> int:
         """How many of the concepts can be counted."""
         return len(count_names())
 
-    def read(self, criteria: Sequence[str]) -> Reading:
-        """Return what N criteria ask for."""
-        return Reading(self._known.rows(criteria, 2 * len(self.names), self._prob), *_form(criteria))
+    def read(self, criteria: Sequence[Criterion]) -> Reading:
+        """Return what the texts of N criteria ask for; of one to avoid, what is not wished."""
+        wordings = [criterion.wording for criterion in criteria]
+        return Reading(self._known.rows(wordings, 2 * len(self.names), self._prob), *_form(criteria))
 
-    def read_many(self, criteria: Sequence[str]) -> Reading:
+    def read_many(self, criteria: Sequence[Criterion]) -> Reading:
         """Return what so many criteria ask for as only a training has; none is remembered."""
-        return Reading(self._prob(criteria, bulk=True), *_form(criteria))
+        return Reading(self._prob([each.wording for each in criteria], bulk=True), *_form(criteria))
 
-    def _prob(self, criteria: Sequence[str], *, bulk: bool = False) -> Floats:
-        """Return how probable more and less of each concept are ``[N, 2 K]``."""
+    def _prob(self, wordings: Sequence[Wording], *, bulk: bool = False) -> Floats:
+        """Return how probable more and less of each concept are ``[N, 2 K]``.
+
+        “Waffle” alone may be read as a complaint, the wish for less of it; then “avoid waffle” says what is meant.
+        """
+        texts = [text for text, _ in wordings]
+        named = [row for row, (text, polarity) in enumerate(wordings) if _is_bare_name(text, polarity)]
+        prob = self._prob_of_texts([*texts, *(f"avoid {texts[row]}" for row in named)], bulk=bulk)
+        prob, avoided = np.split(prob, [len(texts)])
+        listed = np.array([_LIST.search(texts[row]) is not None for row in named], dtype=np.bool_)
+        prob[named] = _without_complaints(prob[named], avoided, listed)
+        return prob
+
+    def _prob_of_texts(self, criteria: Sequence[str], *, bulk: bool) -> Floats:
+        """Return how probable more and less of each concept are in what was written ``[N, 2 K]``."""
         unlimited = [(row, each) for row, each in enumerate(criteria) if read_limit(each) is None]
         contrasts = {row: sides for row, each in unlimited if (sides := contrasted(each))}
         lists = {row: parts for row, each in unlimited if (parts := enumerated(each))}
@@ -158,13 +180,23 @@ class Reading:
 
     @cached_property
     def certainty(self) -> Floats:
-        """How sure it is that the concepts say what is meant, from 0 to 1 ``[N]``.
-
-        A clear wish is nothing but its concepts: any rest would decide wherever their counts are equal. A
-        hair of the rest is left, by which two answers differ that are a tie in a ranking.
-        """
+        """How sure it is that the concepts say what is meant, from 0 to 1 ``[N]``."""
         certainty: Floats = np.where(self._is_clear, _CLEARLY, self.prob.sum(axis=1) ** _CAUTION)
         return certainty
+
+    @cached_property
+    def unread(self) -> Floats:
+        """How much is left to what is read of the whole criterion, from 0 to 1 ``[N]``.
+
+        A clear wish for an amount, or in a few words for a count, is nothing but that: any rest would decide
+        wherever the counts are equal. A hair of it is left, by which two answers differ that are a tie in a
+        ranking.
+        """
+        per_word = np.where(self._is_counted, _REST_BY_A_COUNT, _REST_PER_WORD)
+        besides = per_word * np.minimum(self.n_words, _MOST_WORDS)
+        only_counted = self.limited | (self._is_exact & (self.n_words <= _WORDS_OF_A_COUNT))
+        unread = np.where(self._is_clear & ~only_counted, besides, 1.0 - self.certainty)
+        return unread.astype(np.float32)
 
     @cached_property
     def plainness(self) -> Floats:
@@ -201,6 +233,22 @@ class Reading:
         return shared.astype(np.float32)
 
     @cached_property
+    def _is_counted(self) -> NDArray[np.bool_]:
+        """Which wishes are for what can be counted, more than for anything else ``[N]``."""
+        of_concept = self._nearest.sum(axis=2)
+        counted: NDArray[np.bool_] = (
+            of_concept[:, : len(count_names())].sum(axis=1) > of_concept.sum(axis=1) / 2
+        )
+        return counted
+
+    @cached_property
+    def _is_exact(self) -> NDArray[np.bool_]:
+        """Which wishes are for what can be counted exactly, more than for anything else ``[N]``."""
+        of_concept = self._nearest.sum(axis=2)
+        exact: NDArray[np.bool_] = of_concept[:, _exact_columns()].sum(axis=1) > of_concept.sum(axis=1) / 2
+        return exact
+
+    @cached_property
     def _is_clear(self) -> NDArray[np.bool_]:
         """Which wishes are their concepts and nothing else ``[N]``: a longer one must be surer.
 
@@ -208,12 +256,12 @@ class Reading:
         """
         of_concept = self._nearest.sum(axis=2)
         total = of_concept.sum(axis=1)
-        exact = of_concept[:, _exact_columns()].sum(axis=1) > total / 2
-        counted = of_concept[:, : len(count_names())].sum(axis=1) > total / 2
         needed = np.full(len(total), np.inf)
         for most_words, for_counts, for_soft, for_styles in reversed(_CLEAR):
             here = self.n_words <= most_words
-            needed[here] = np.where(exact, for_counts, np.where(counted, for_soft, for_styles))[here]
+            needed[here] = np.where(
+                self._is_exact, for_counts, np.where(self._is_counted, for_soft, for_styles)
+            )[here]
         clear: NDArray[np.bool_] = total >= needed
         return clear
 
@@ -248,11 +296,37 @@ def _as_list(whole: Floats, parts: Floats) -> Floats:
     return whole
 
 
-def _form(criteria: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+def _is_bare_name(text: str, polarity: Polarity) -> bool:
+    """Return whether a text only names what is to be avoided, without a turn of less or an amount."""
+    if polarity is Polarity.WANT or turns([text])[:, :N_TURNS_OF_LESS].any():
+        return False
+    return read_limit(text) is None and contrasted(text) is None
+
+
+def _without_complaints(named: Floats, avoided: Floats, listed: NDArray[np.bool_]) -> Floats:
+    """Return what names of something to be avoided ask for, by the probabilities ``[N, 2 K]``.
+
+    Args:
+        named: As the names are read, “waffle”.
+        avoided: As they are read with “avoid” before them. Where that asks for the same, the name was taken for
+            a complaint, and the contrary is meant; and so it is where it is plainer than the name.
+        listed: Which of them may be lists, where “avoid” is easily read of the first part alone ``[N]``.
+    """
+    as_named, as_avoided = (each[:, ::2] - each[:, 1::2] for each in (named, avoided))
+    plainness, of_avoided = (np.linalg.norm(each, axis=1) for each in (as_named, as_avoided))
+    alike = (as_named * as_avoided).sum(axis=1) > 0
+    complained = (alike & ~listed & (of_avoided > _HEARD * plainness)) | (of_avoided > plainness)
+    contrary = np.stack([avoided[:, 1::2], avoided[:, ::2]], axis=2).reshape(avoided.shape)
+    read: Floats = np.where(complained[:, None], contrary, named)
+    return read
+
+
+def _form(criteria: Sequence[Criterion]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
     """Return how many words each criterion has, which of them name an amount and which may be lists."""
-    n_words = np.array([len(criterion.split()) for criterion in criteria], dtype=np.int64)
-    limited = np.array([read_limit(criterion) is not None for criterion in criteria], dtype=np.bool_)
-    listed = np.array([_LIST.search(criterion) is not None for criterion in criteria], dtype=np.bool_)
+    texts = [criterion.text for criterion in criteria]
+    n_words = np.array([len(text.split()) for text in texts], dtype=np.int64)
+    limited = np.array([read_limit(text) is not None for text in texts], dtype=np.bool_)
+    listed = np.array([_LIST.search(text) is not None for text in texts], dtype=np.bool_)
     return n_words, limited, listed
 
 

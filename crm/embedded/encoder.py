@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from cachetools import LRUCache
@@ -31,28 +31,29 @@ STATE_LAYER = 4
 _BATCH_TOKENS = 4096
 _MAX_CACHED = 2048
 
+Key = TypeVar("Key", bound=Hashable)
 ProgressCallback = Callable[[int, int], None]
 """Called with the number of texts done and the number of all."""
 
 
-class RowCache:
-    """One row per text, the ones used last, shared by the threads of a process."""
+class RowCache(Generic[Key]):
+    """One row per key, such as a text, the ones used last, shared by the threads of a process."""
 
     def __init__(self, max_rows: int) -> None:
         """Keep at most ``max_rows`` rows."""
-        self._rows: LRUCache[str, Rows] = LRUCache(max_rows)
+        self._rows: LRUCache[Key, Rows] = LRUCache(max_rows)
         self._lock = threading.Lock()
 
-    def rows(self, texts: Sequence[str], width: int, compute: Callable[[list[str]], Rows]) -> Rows:
-        """Return rows of the texts ``[len(texts), width]``; unknown ones are computed together, once."""
+    def rows(self, keys: Sequence[Key], width: int, compute: Callable[[list[Key]], Rows]) -> Rows:
+        """Return rows of the keys ``[len(keys), width]``; unknown ones are computed together, once."""
         with self._lock:
-            known = {text: self._rows[text] for text in texts if text in self._rows}
-        if unknown := [text for text in dict.fromkeys(texts) if text not in known]:
+            known = {key: self._rows[key] for key in keys if key in self._rows}
+        if unknown := [key for key in dict.fromkeys(keys) if key not in known]:
             computed = dict(zip(unknown, compute(unknown), strict=True))
             known |= computed
             with self._lock:
                 self._rows.update(computed)
-        return np.stack([known[text] for text in texts]) if texts else np.empty((0, width), dtype=np.float32)
+        return np.stack([known[key] for key in keys]) if keys else np.empty((0, width), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class SentenceEncoder:
         self._tokenizer.enable_truncation(WINDOW)
         self._minilm = load_minilm(folder, self._adapters)
         self._lock = threading.Lock()
-        self._cache = RowCache(_MAX_CACHED)
+        self._cache: RowCache[str] = RowCache(_MAX_CACHED)
 
     @cached_property
     def _model(self) -> Any:

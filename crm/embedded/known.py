@@ -34,30 +34,29 @@ class KnownConcepts:
     gains: Floats
     directions: Floats
 
-    def mixed_in(self, texts: Sequence[str], unread: Floats) -> Floats:
-        """Return the directions of N criteria ``[N, D]``.
+    def mixed_in(self, criteria: Sequence[Criterion], unread: Floats) -> Floats:
+        """Return the directions of the texts of N criteria ``[N, D]``.
 
         Args:
-            unread: Their directions as the networks give them, for what no concept says ``[N, D]``.
+            unread: Their directions as the networks give them, for what concepts do not say ``[N, D]``.
         """
-        reading = self.classifier.read(texts)
+        reading = self.classifier.read(criteria)
         styles = reading.wanted[:, self.classifier.countable :] @ self.directions
-        directions: Floats = styles + (1.0 - reading.certainty)[:, None] * unread
+        directions: Floats = styles + reading.unread[:, None] * unread
         return directions
 
-    def unread(self, texts: Sequence[str]) -> Floats:
-        """How much of each of N criteria no concept says, from 0 to 1 ``[N]``."""
-        unread: Floats = 1.0 - self.classifier.read(texts).certainty
-        return unread
+    def unread(self, criteria: Sequence[Criterion]) -> Floats:
+        """How much of each of N criteria concepts do not say, from 0 to 1 ``[N]``."""
+        return self.classifier.read(criteria).unread
 
-    def certainty(self, texts: Sequence[str]) -> Floats:
+    def certainty(self, criteria: Sequence[Criterion]) -> Floats:
         """How sure it is that concepts which can be judged say what each of N criteria means ``[N]``."""
-        reading = self.classifier.read(texts)
+        reading = self.classifier.read(criteria)
         return np.where(self._is_unjudgeable(reading), np.float32(0.0), reading.certainty)
 
-    def plainness(self, texts: Sequence[str]) -> Floats:
+    def plainness(self, criteria: Sequence[Criterion]) -> Floats:
         """How plainly each of N criteria names a concept that can be judged ``[N]``."""
-        reading = self.classifier.read(texts)
+        reading = self.classifier.read(criteria)
         return np.where(self._is_unjudgeable(reading), np.float32(0.0), reading.plainness)
 
     def _is_unjudgeable(self, reading: Reading) -> NDArray[np.bool_]:
@@ -99,7 +98,7 @@ class KnownConcepts:
 
     def in_words(self, criterion: Criterion) -> str:
         """What a criterion is read as asking for, polarity included: “fewer emojis”, “less formal”."""
-        wanted = self.classifier.read([criterion.text]).wanted[0]
+        wanted = self.classifier.read([criterion]).wanted[0]
         counted = {wish.column: wish for wish in counted_wishes(criterion.text, wanted)}
         first, *others = np.argsort(-np.abs(wanted), kind="stable")[:_MOST_SAID].tolist()
         sign = criterion.polarity.sign
@@ -146,7 +145,7 @@ class KnownConcepts:
         return {column: one for column, (one, *others) in found.items() if one is not None and not others}
 
     def _wishes(self, criteria: CriteriaSet) -> Iterator[tuple[float, list[CountedWish]]]:
-        wanted = self.classifier.read([criterion.text for criterion in criteria]).wanted
+        wanted = self.classifier.read(criteria.criteria).wanted
         for row, criterion in zip(wanted, criteria, strict=True):
             yield criterion.polarity.sign, [*counted_wishes(criterion.text, row)]
 

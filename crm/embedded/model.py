@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.criteria import CriteriaSet, Criterion
+from crm.criteria import CriteriaSet, Criterion, Wording
 from crm.embedded.absence import HARDLY, absence_in_words, share_with
 from crm.embedded.counts import countables
 from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
@@ -146,7 +146,7 @@ class EmbeddedCRM:
         self._concepts = concepts
         self._passage_weights = passage_weights
         self._measured = measured
-        self._directions = RowCache(_MAX_CACHED)
+        self._directions: RowCache[Wording] = RowCache(_MAX_CACHED)
 
     def reading_by(self, features: Representation) -> EmbeddedCRM:
         """Return the same judge with another representation of the same features, such as of more windows."""
@@ -161,7 +161,7 @@ class EmbeddedCRM:
         encoded = self._features.encode([text for text, _ in answers], [query for _, query in answers])
         features = encoded["features"]
         penalty = self._penalty(features)
-        self._learn([criterion.text for item in questions for criterion in item.criteria])
+        self._learn([criterion for item in questions for criterion in item.criteria])
         verdicts = []
         for item in questions:
             pair = [row[answer] for answer in query_responses(item.pair)]
@@ -326,15 +326,15 @@ class EmbeddedCRM:
     def _kind(self, criterion: Criterion) -> int:
         if self._concepts is None:
             return WORDING
-        wanted = self._concepts.classifier.read([criterion.text]).wanted[0]
-        [certainty] = self._concepts.certainty([criterion.text]).tolist()
+        wanted = self._concepts.classifier.read([criterion]).wanted[0]
+        [certainty] = self._concepts.certainty([criterion]).tolist()
         return kind_of(wanted, certainty, self._concepts.classifier.countable)
 
     def _plainness(self, criteria: CriteriaSet) -> Floats:
         """How plainly each criterion names a concept that can be judged ``[K]``."""
         if self._concepts is None:
             return np.zeros(len(criteria), dtype=np.float32)
-        return self._concepts.plainness([criterion.text for criterion in criteria])
+        return self._concepts.plainness(criteria.criteria)
 
     def _counted_each(self, criteria: CriteriaSet, counts: NDArray[Any]) -> Floats:
         """What responses with counts ``[..., C]`` gain under single criteria,
@@ -348,8 +348,7 @@ class EmbeddedCRM:
         if self._passage_weights is None or not criteria:
             return np.zeros(len(criteria), dtype=np.float32)
         signs = np.array([criterion.polarity.sign for criterion in criteria], dtype=np.float32)
-        texts = [criterion.text for criterion in criteria]
-        unread = signs if self._concepts is None else signs * self._concepts.unread(texts)
+        unread = signs if self._concepts is None else signs * self._concepts.unread(criteria.criteria)
         return np.where(np.abs(unread) < _READ_WHOLE, np.float32(0.0), unread)
 
     def _found_each(self, criteria: CriteriaSet, stored: Mapping[str, NDArray[Any]]) -> Floats:
@@ -391,21 +390,23 @@ class EmbeddedCRM:
 
     def _signed(self, criteria: CriteriaSet) -> Floats:
         """Directions of the single criteria, flipped for those to avoid, ``[K, D]``."""
-        directions = self._learn([criterion.text for criterion in criteria])
+        directions = self._learn(criteria.criteria)
         signs = np.array([criterion.polarity.sign for criterion in criteria], dtype=np.float32)
         signed: Floats = directions * signs[:, None]
         return signed
 
-    def _learn(self, texts: Sequence[str]) -> Floats:
-        """Directions of criteria ``[len(texts), D]``, remembered from earlier calls or computed now."""
-        return self._directions.rows(texts, self._features.size, self._computed_directions)
+    def _learn(self, criteria: Sequence[Criterion]) -> Floats:
+        """Directions of the texts of K criteria ``[K, D]``, remembered from earlier calls or computed now."""
+        wordings = [criterion.wording for criterion in criteria]
+        return self._directions.rows(wordings, self._features.size, self._computed_directions)
 
-    def _computed_directions(self, texts: list[str]) -> Floats:
-        embeddings = sentence_encoder().embed(texts)
+    def _computed_directions(self, wordings: list[Wording]) -> Floats:
+        embeddings = sentence_encoder().embed([text for text, _ in wordings])
         each = [member.directions(embeddings) for member in self._members]
         directions: Floats = np.mean(each, axis=0) + self._offset
         if self._concepts is not None:
-            directions = self._concepts.mixed_in(texts, directions)
+            criteria = [Criterion(text, polarity=polarity) for text, polarity in wordings]
+            directions = self._concepts.mixed_in(criteria, directions)
         return directions
 
     @classmethod

@@ -22,6 +22,7 @@ from scipy.special import log_softmax
 from torch import Tensor, nn
 from torch.nn import functional
 
+from crm.criteria import Criterion
 from crm.embedded.concepts import ConceptClassifier
 from crm.embedded.counts import count_names
 from crm.embedded.encoder import DIMENSIONS, Adaptation, encoder_parts, pooled_states
@@ -34,7 +35,8 @@ NONE = "none"
 """Stands in place of a concept where a wish asks for none of them."""
 _FOREIGN = "other_languages"
 """Name of the file with German, French and Spanish wishes."""
-_COLLOQUIAL = frozenset({"colloquial"})
+_LATER = frozenset({"colloquial", "particular"})
+"""Files with idioms and complaints, and with wishes for something particular."""
 _LINKS = (", ", " and ", "; ", ". ", " but ", ", ")
 _LINKS_OF_NAMES = {True: (" and ", ", ", " & ", " plus "), False: (" or ", " and ", ", ")}
 _OPENINGS = ("please ", "I want ", "answers should be: ", "it should have: ")
@@ -97,14 +99,13 @@ class ConceptOptions:
 
 
 NETWORKS = (
-    ConceptOptions(queries=0, rarer=False, named=0.15, paired=0.05, epochs=5, without=_COLLOQUIAL),
-    ConceptOptions(queries=3, rarer=True, named=0.7, paired=0.1, epochs=4, without=_COLLOQUIAL),
+    ConceptOptions(queries=0, rarer=False, named=0.15, paired=0.05, epochs=5, without=_LATER),
+    ConceptOptions(queries=3, rarer=True, named=0.7, paired=0.1, epochs=4, without=_LATER),
+    ConceptOptions(queries=0, rarer=False, named=0.15, paired=0.05, epochs=4, seed=1),
+    ConceptOptions(queries=3, rarer=True, named=0.7, paired=0.1, epochs=3, seed=1),
 )
-"""Of the bundled classifier: the first has seen the written wishes more often, the second more turns.
-
-Idioms and complaints are left out: with them more odd wishes are read as meant, but what is to be avoided,
-“rambling” or “overconfident claims”, is taken for a complaint about it.
-"""
+"""Of the bundled classifier: of two networks alike, the first has seen the written wishes more often, the other
+more turns; two know nothing of idioms, complaints and particular wishes, which the others at times overhear."""
 
 
 def read_concept_wishes(folder: Path = WISHES) -> list[Wish]:
@@ -233,7 +234,9 @@ def fit_network(
                 target[row, _label(wish, names)] += 1 / len(asked)
         texts = [text for text, _ in batch]
         smoothed = target * (1 - chosen.smoothing) + chosen.smoothing / target.shape[1]
-        loss = -(smoothed * functional.log_softmax(network(texts), dim=1)).sum(dim=1).mean()
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = network(texts)
+        loss = -(smoothed * functional.log_softmax(logits.float(), dim=1)).sum(dim=1).mean()
         optimizer.zero_grad()
         torch.autograd.backward(loss)
         optimizer.step()
@@ -260,7 +263,7 @@ def calibrated(network: WishNetwork, kept: Sequence[Wish], names: Sequence[str])
 
 def share_read_right(classifier: ConceptClassifier, wishes: Sequence[Wish]) -> float:
     """Return how often concept and direction of wishes are read as they were meant."""
-    prob = classifier.read_many([wish.text for wish in wishes]).prob
+    prob = classifier.read_many([Criterion(wish.text) for wish in wishes]).prob
     read = np.where(prob.sum(axis=1) > 1 / 2, prob.argmax(axis=1) + 1, 0)
     return float(np.mean(read == [_label(wish, classifier.names) for wish in wishes]))
 
@@ -337,12 +340,18 @@ class _Adapted(nn.Module):
 
 class _Network(nn.Module):
     """Logits of more and less of a concept share their direction: what a “go easy on” means for one concept
-    it means for all."""
+    it means for all.
+
+    The frozen weights are kept in half precision, in which a CPU is half as fast again.
+    """
 
     def __init__(self, classes: int, options: ConceptOptions) -> None:
         super().__init__()
         self.tokenizer, self.encoder = encoder_parts()
         self.encoder.requires_grad_(requires_grad=False)
+        for module in self.encoder.modules():
+            if isinstance(module, nn.Linear):
+                module.to(torch.bfloat16)
         self.adapted: dict[str, _Adapted] = {}
         first = len(self.encoder.encoder.layer) - options.layers
         for name, module in list(self.encoder.named_modules()):

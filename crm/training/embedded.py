@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from crm.criteria import Criterion
 from crm.data.pairs import Directions
 from crm.embedded.concepts import ConceptClassifier
 from crm.embedded.countable import counted_margins, counted_wishes
@@ -143,7 +144,7 @@ class TrainingSet:
         counts: Exact counts of A and of B ``[P, 2, C]``.
         embedding: Distinct criteria, embedded ``[E, 384]``.
         styles: More or less of each style that they ask for ``[E, S]``.
-        certainty: How sure it is that concepts say what they mean ``[E]``.
+        left: How much of them concepts do not say ``[E]``.
         counted: What A gains over B by what is counted, in log-odds ``[N]``.
         criterion: Which criterion ``[N]``.
         pair: On which pair ``[N]``, ascending.
@@ -158,7 +159,7 @@ class TrainingSet:
     counts: NDArray[np.float16]
     embedding: Floats
     styles: Floats
-    certainty: Floats
+    left: Floats
     counted: Floats
     criterion: NDArray[np.int64]
     pair: NDArray[np.int64]
@@ -179,8 +180,8 @@ class TrainingSet:
 
     @property
     def unread(self) -> Floats:
-        """How much of every judged criterion no concept says ``[N]``."""
-        unread: Floats = (1.0 - self.certainty)[self.criterion]
+        """How much of every judged criterion concepts do not say ``[N]``."""
+        unread: Floats = self.left[self.criterion]
         return unread
 
     def margins_read(self, styles: Floats) -> Floats:
@@ -191,7 +192,7 @@ class TrainingSet:
     def margins_unread(self, members: Sequence[Member]) -> Floats:
         """Return the part that networks give what was left unread ``[N]``."""
         unread = np.mean([member.directions(self.embedding) for member in members], axis=0)
-        return self._along((1.0 - self.certainty)[:, None] * unread)
+        return self._along(self.left[:, None] * unread)
 
     def _along(self, directions: Floats) -> Floats:
         margins: Floats = np.einsum("nd,nd->n", directions[self.criterion], self.difference[self.pair])
@@ -207,20 +208,20 @@ def training_set(
     """Encode the pairs' responses and criteria."""
     difference, counts = encoded_pairs([item.pair for item, _ in pairs], encode, progress)
     judged = [
-        (criterion.text, number, item.label * criterion.polarity.sign, 2 * number + side if listed else -1)
+        (criterion.wording, number, item.label * criterion.polarity.sign, 2 * number + side if listed else -1)
         for number, directions in enumerate(pairs)
         for side, item in enumerate(directions)
         for listed, group in ((True, tuple(item.criteria)), (False, item.extra))
         for criterion in group
     ]
-    texts, pair, sign, list_index = zip(*judged, strict=True)
-    distinct = list(dict.fromkeys(texts))
-    number_of = {text: index for index, text in enumerate(distinct)}
-    reading = concepts.read_many(distinct)
+    wordings, pair, sign, list_index = zip(*judged, strict=True)
+    number_of = {wording: index for index, wording in enumerate(dict.fromkeys(wordings))}
+    distinct = [text for text, _ in number_of]
+    reading = concepts.read_many([Criterion(text, polarity=polarity) for text, polarity in number_of])
     gains = count_gains(counts.reshape(-1, counts.shape[-1]))
     wishes = [[*counted_wishes(text, row)] for text, row in zip(distinct, reading.wanted, strict=True)]
-    criterion = np.array([number_of[text] for text in texts])
-    counted = np.zeros(len(texts), dtype=np.float32)
+    criterion = np.array([number_of[wording] for wording in wordings])
+    counted = np.zeros(len(wordings), dtype=np.float32)
     for row, (asked, of) in enumerate(zip(criterion.tolist(), pair, strict=True)):
         if wishes[asked]:
             one, other = counted_margins(wishes[asked], counts[of], gains)
@@ -230,7 +231,7 @@ def training_set(
         counts=counts,
         embedding=sentence_encoder().encode(distinct, bulk=True).embedding,
         styles=reading.wanted[:, concepts.countable :],
-        certainty=reading.certainty,
+        left=reading.unread,
         counted=counted,
         criterion=criterion,
         pair=np.array(pair),
@@ -385,7 +386,7 @@ def _fit(
     torch.manual_seed(seed)
     shuffle = np.random.default_rng(seed)
     network = _Network(len(gain), data.styles.shape[1], options)
-    styles, unread = torch.from_numpy(data.styles), torch.from_numpy(1.0 - data.certainty)
+    styles, unread = torch.from_numpy(data.styles), torch.from_numpy(data.left)
     counted = torch.from_numpy(data.counted)
     worded = torch.from_numpy(wordings.embedding * CRITERION_SCALE)
     difference = torch.from_numpy(data.difference * gain)

@@ -73,7 +73,7 @@ def test_margins_follow_the_count_and_the_direction() -> None:
     gains = np.full(len(count_names()), 2.0, dtype=np.float32)
     margins = {
         wish: counted_margins(
-            [*counted_wishes(wish, concept_classifier().read([wish]).wanted[0])], counts, gains
+            [*counted_wishes(wish, concept_classifier().read([Criterion(wish)]).wanted[0])], counts, gains
         )
         for wish in ("lots of emojis", "no emojis")
     }
@@ -86,7 +86,7 @@ def test_margins_follow_the_count_and_the_direction() -> None:
     "wish", ["talks about table manners", "mentions the gold link bracelet", "the plot of the film"]
 )
 def test_a_word_in_another_meaning_is_not_counted(wish: str) -> None:
-    reading = concept_classifier().read([wish])
+    reading = concept_classifier().read([Criterion(wish)])
     counted = np.abs(reading.wanted[0, : concept_classifier().countable]).sum()
 
     assert counted < 0.5

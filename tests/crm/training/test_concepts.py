@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crm.criteria import Criterion
 from crm.embedded.concepts import ConceptClassifier
 from crm.embedded.counts import count_names
 from crm.errors import CRMError, UnavailableError
@@ -115,14 +116,16 @@ def test_a_small_classifier_learns_its_wishes_and_is_stored(tmp_path: Path) -> N
 
     assert steps[-1][0] == steps[-1][1]
     assert share_read_right(classifier, WISHES) > 0.8
-    reading = classifier.read(["a table, please", "no tables"]).prob
+    reading = classifier.read([Criterion("a table, please"), Criterion("no tables")]).prob
     tables = classifier.names.index("tables")
     more, less = reading[:, 2 * tables], reading[:, 2 * tables + 1]
     assert more[0] > less[0]
     assert less[1] > more[1]
     path = tmp_path / "concepts.npz"
     np.savez_compressed(path, **classifier.arrays())  # type: ignore[arg-type]
-    stored, kept = (each.read(["use tables"]).prob for each in (ConceptClassifier.load(path), classifier))
+    stored, kept = (
+        each.read([Criterion("use tables")]).prob for each in (ConceptClassifier.load(path), classifier)
+    )
     np.testing.assert_allclose(stored, kept, atol=0.02)
     np.savez_compressed(path, **classifier.arrays() | {"names": np.array(["funny"])})  # type: ignore[arg-type]
     with pytest.raises(UnavailableError, match="fitted for other counts"):

@@ -114,12 +114,13 @@ class TestTones:
 class TestTrainingSet:
     def test_has_every_judged_criterion_with_its_side(self, tiny_set: TrainingSet) -> None:
         assert tiny_set.difference.shape == (60, representation().size)
-        assert tiny_set.embedding.shape == (2, DIMENSIONS)
+        # What one avoids is read apart from what another wants.
+        assert tiny_set.embedding.shape == (3, DIMENSIONS)
         assert tiny_set.list_sign.tolist() == [1, -1] * 60
         # A of the first pair is plain: so wish “plain running text” and “avoid numbered steps”.
         assert tiny_set.pair[:4].tolist() == [0, 0, 0, 1]
         assert tiny_set.sign[:3].tolist() == [1, -1, -1]
-        assert tiny_set.criterion[:3].tolist() == [0, 1, 1]
+        assert tiny_set.criterion[:3].tolist() == [0, 1, 2]
         assert tiny_set.list_index[:4].tolist() == [0, 0, 1, 2]
 
     def test_single_criteria_stand_in_no_list(self) -> None:
