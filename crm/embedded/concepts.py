@@ -39,8 +39,8 @@ _CLEAR = ((5, 0.6, 0.75, 0.8), (9, 0.8, 0.9, 0.95), (np.inf, 0.95, np.inf, np.in
 """Up to so many words, a wish is clear from these probabilities on: of counts, of soft ones, of styles."""
 _CLEARLY = np.float32(0.998)
 _REST_PER_WORD, _REST_BY_A_COUNT, _MOST_WORDS = np.float32(0.1), np.float32(0.02), 5
-"""So much a clear wish for a style, or for what is counted, has besides it, for each of so many words at most:
-they say which kind of warmth is meant."""
+"""So much a clear wish for a style, or for what is counted, has besides it, for each of so many words at
+most: they say which kind of warmth is meant."""
 _WORDS_OF_A_COUNT = 4
 """Up to so many words, a clear wish for an exact count asks for nothing besides."""
 _FAR_BEHIND, _FAR_BEHIND_IN_A_LIST = 0.4, 0.15
@@ -86,7 +86,8 @@ class ConceptClassifier:
     def _prob(self, wordings: Sequence[Wording], *, bulk: bool = False) -> Floats:
         """Return how probable more and less of each concept are ``[N, 2 K]``.
 
-        “Waffle” alone may be read as a complaint, the wish for less of it; then “avoid waffle” says what is meant.
+        “Waffle” alone may be read as a complaint, the wish for less of it; then “avoid waffle” says what is
+        meant.
         """
         texts = [text for text, _ in wordings]
         named = [row for row, (text, polarity) in enumerate(wordings) if _is_bare_name(text, polarity)]
@@ -308,8 +309,8 @@ def _without_complaints(named: Floats, avoided: Floats, listed: NDArray[np.bool_
 
     Args:
         named: As the names are read, “waffle”.
-        avoided: As they are read with “avoid” before them. Where that asks for the same, the name was taken for
-            a complaint, and the contrary is meant; and so it is where it is plainer than the name.
+        avoided: As they are read with “avoid” before them. Where that asks for the same, the name was taken
+            for a complaint, and the contrary is meant; and so it is where it is plainer than the name.
         listed: Which of them may be lists, where “avoid” is easily read of the first part alone ``[N]``.
     """
     as_named, as_avoided = (each[:, ::2] - each[:, 1::2] for each in (named, avoided))

@@ -138,7 +138,7 @@ def train_concepts(
     networks = []
     for number, options in enumerate(NETWORKS, start=1):
         with _progress(f"steps of network {number} of {len(NETWORKS)}") as on_progress:
-            fitted = fit_network(used, named, turns, replace(options, seed=seed), on_progress)
+            fitted = fit_network(used, named, turns, replace(options, seed=seed + options.seed), on_progress)
         networks.append(calibrated(fitted, kept, concepts))
     classifier = ConceptClassifier(concepts, networks)
     right = share_read_right(classifier, kept)

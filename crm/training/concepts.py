@@ -104,8 +104,8 @@ NETWORKS = (
     ConceptOptions(queries=0, rarer=False, named=0.15, paired=0.05, epochs=4, seed=1),
     ConceptOptions(queries=3, rarer=True, named=0.7, paired=0.1, epochs=3, seed=1),
 )
-"""Of the bundled classifier: of two networks alike, the first has seen the written wishes more often, the other
-more turns; two know nothing of idioms, complaints and particular wishes, which the others at times overhear."""
+"""Of the bundled classifier: of two networks alike, the first has seen the written wishes more often, the
+other more turns; two know nothing of idioms, complaints and particular wishes."""
 
 
 def read_concept_wishes(folder: Path = WISHES) -> list[Wish]:

@@ -60,7 +60,7 @@ def test_it_is_a_judge_that_explains() -> None:
 
 
 READ_APART = 0.1
-"""What is to be avoided is read with “avoid” before it, so that its verdicts are not to a hair the contrary."""
+"""What is to be avoided is read with “avoid” before it: its verdicts are not to a hair the contrary."""
 
 
 class TestLaws:
