@@ -112,15 +112,17 @@ class KnownConcepts:
         return " and ".join(map(said, [first, *(other for other in others if abs(wanted[other]) >= SURE)]))
 
     def counted(self, criteria: CriteriaSet) -> dict[int, int]:
-        """Return which counts the criteria surely ask for, the weightiest first, and whether more is wished:
-        1, less: −1, or neither, as an amount is named or criteria disagree: 0."""
+        """Return which counts the criteria surely ask for, and whether more is wished: 1, less: −1, or neither,
+        as an amount is named or criteria disagree: 0.
+
+        Those of the weightiest criteria come first, else in the order of the criteria.
+        """
         weights: dict[int, float] = {}
         wishes_of: dict[int, set[int]] = {}
         for criterion, (sign, wishes) in zip(criteria, self._wishes(criteria), strict=True):
-            for wish in wishes:
-                if (size := abs(wish.weight)) >= SURE:
-                    before = weights.get(wish.column, 0.0)
-                    weights[wish.column] = before + size * criterion.weight.value_in_sum
+            for wish in sorted(wishes, key=lambda each: -abs(each.weight)):
+                if abs(wish.weight) >= SURE:
+                    weights[wish.column] = weights.get(wish.column, 0.0) + criterion.weight.value_in_sum
                     more = 0 if wish.limit is not None else int(np.sign(sign * wish.weight))
                     wishes_of.setdefault(wish.column, set()).add(more)
         heaviest = sorted(weights, key=lambda column: -weights[column])

@@ -321,7 +321,7 @@ def test_a_link_of_the_first_version_still_opens(desktop: BrowserContext, app_ur
     expect(first).to_be_visible()
     assert first.get_attribute("data-llm") in ranking
     page.goto(f"{app_url}llm?benchmark=dailybench&criterion=Concise+and+direct&llm=brevia&query=01-1")
-    expect(page.get_by_text("The letter named his daughter.")).to_be_visible()
+    expect(page.get_by_text("The letter named his daughter.").first).to_be_visible()
 
     # What no longer exists is named.
     page.goto(f"{app_url}?benchmark=alpaca-eval&topic=Cooking+for+cats&crm=embedded-1")

@@ -119,7 +119,7 @@ def test_a_new_servers_first_visitor_may_open_a_deep_link(browser: Browser, tmp_
     with running_app(tmp_path) as url:
         page = browser.new_page(viewport=SIZES["desktop"])
         page.goto(f"{url}llm?benchmark=dailybench&criterion=Concise+and+direct&llm=brevia&query=01-1")
-        expect(page.get_by_text("The letter named his daughter.")).to_be_visible()
+        expect(page.get_by_text("The letter named his daughter.").first).to_be_visible()
         expect(page.get_by_role("link", name="Data and method")).to_be_visible()
         expect(page.get_by_role("link", name="session")).to_have_count(0)
         assert "/llm?" in page.url
