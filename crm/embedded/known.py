@@ -112,8 +112,8 @@ class KnownConcepts:
         return " and ".join(map(said, [first, *(other for other in others if abs(wanted[other]) >= SURE)]))
 
     def counted(self, criteria: CriteriaSet) -> dict[int, int]:
-        """Return which counts the criteria surely ask for, and whether more is wished: 1, less: −1, or neither,
-        as an amount is named or criteria disagree: 0.
+        """Return which counts the criteria surely ask for, and whether more is wished: 1, less: −1, or
+        neither, as an amount is named or criteria disagree: 0.
 
         Those of the weightiest criteria come first, else in the order of the criteria.
         """
