@@ -86,6 +86,13 @@ class TestLaws:
 
         np.testing.assert_allclose(scored(want, features), 1 - scored(avoid, features), atol=READ_APART)
 
+    @given(st.sampled_from(("no emojis", "at most two sentences", "never formal")), seeds)
+    def test_to_avoid_what_is_not_a_bare_name_is_the_mirror_of_to_want(self, text: str, seed: int) -> None:
+        features = random_features(2, 3, seed=seed) // 16
+        want, avoid = (CriteriaSet((Criterion(text, polarity=polarity),)) for polarity in Polarity)
+
+        np.testing.assert_allclose(scored(want, features), 1 - scored(avoid, features), atol=1e-6)
+
     @given(criteria_sets, seeds)
     def test_the_order_of_criteria_does_not_matter(self, criteria: CriteriaSet, seed: int) -> None:
         features = random_features(2, 3, seed=seed)

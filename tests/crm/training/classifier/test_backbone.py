@@ -89,6 +89,8 @@ def test_smollm2_is_read_from_gguf_and_can_be_saved(tmp_path: Path) -> None:
     ids = torch.tensor([[1, 2, 3]])
     with torch.inference_mode():
         torch.testing.assert_close(model(ids).logits, again(ids).logits)
+    stored = again.state_dict()
+    assert all(torch.equal(weight, stored[name]) for name, weight in model.state_dict().items())
 
 
 def test_a_head_with_another_number_of_labels_is_one_clear_sentence(bert: Path, tmp_path: Path) -> None:
