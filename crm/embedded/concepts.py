@@ -236,18 +236,17 @@ class Reading:
     @cached_property
     def _is_counted(self) -> NDArray[np.bool_]:
         """Which wishes are for what can be counted, more than for anything else ``[N]``."""
-        of_concept = self._nearest.sum(axis=2)
-        counted: NDArray[np.bool_] = (
-            of_concept[:, : len(count_names())].sum(axis=1) > of_concept.sum(axis=1) / 2
-        )
-        return counted
+        return self._is_mostly_for(tuple(range(len(count_names()))))
 
     @cached_property
     def _is_exact(self) -> NDArray[np.bool_]:
         """Which wishes are for what can be counted exactly, more than for anything else ``[N]``."""
+        return self._is_mostly_for(_exact_columns())
+
+    def _is_mostly_for(self, columns: tuple[int, ...]) -> NDArray[np.bool_]:
         of_concept = self._nearest.sum(axis=2)
-        exact: NDArray[np.bool_] = of_concept[:, _exact_columns()].sum(axis=1) > of_concept.sum(axis=1) / 2
-        return exact
+        mostly: NDArray[np.bool_] = of_concept[:, columns].sum(axis=1) > of_concept.sum(axis=1) / 2
+        return mostly
 
     @cached_property
     def _is_clear(self) -> NDArray[np.bool_]:
@@ -255,8 +254,7 @@ class Reading:
 
         More and less of one concept count against each other.
         """
-        of_concept = self._nearest.sum(axis=2)
-        total = of_concept.sum(axis=1)
+        total = self._nearest.sum(axis=(1, 2))
         needed = np.full(len(total), np.inf)
         for most_words, for_counts, for_soft, for_styles in reversed(_CLEAR):
             here = self.n_words <= most_words
