@@ -38,11 +38,9 @@ _CAUTION = 2
 _CLEAR = ((5, 0.6, 0.75, 0.8), (9, 0.8, 0.9, 0.95), (np.inf, 0.95, np.inf, np.inf))
 """Up to so many words, a wish is clear from these probabilities on: of counts, of soft ones, of styles."""
 _CLEARLY = np.float32(0.998)
-_REST_PER_WORD, _REST_BY_A_COUNT, _MOST_WORDS = np.float32(0.1), np.float32(0.02), 5
-"""So much a clear wish for a style, or for what is counted, has besides it, for each of so many words at
-most: they say which kind of warmth is meant."""
-_WORDS_OF_A_COUNT = 4
-"""Up to so many words, a clear wish for an exact count asks for nothing besides."""
+_REST_PER_WORD, _MOST_WORDS = np.float32(0.05), 5
+"""So much a clear wish for a style has besides it, for each of so many words at most: they say which kind
+of warmth is meant."""
 _FAR_BEHIND, _FAR_BEHIND_IN_A_LIST = 0.4, 0.15
 """A concept counts from so much of the first one's probability on; with less where several are listed."""
 _LIST = re.compile(r"[,;&+]|\b(?:and|or|plus|nor)\b", re.IGNORECASE)
@@ -189,14 +187,13 @@ class Reading:
     def unread(self) -> Floats:
         """How much is left to what is read of the whole criterion, from 0 to 1 ``[N]``.
 
-        A clear wish for an amount, or in a few words for a count, is nothing but that: any rest would decide
+        A clear wish for what is counted, or for an amount, is nothing but that: any rest would decide
         wherever the counts are equal. A hair of it is left, by which two answers differ that are a tie in a
         ranking.
         """
-        per_word = np.where(self._is_counted, _REST_BY_A_COUNT, _REST_PER_WORD)
-        besides = per_word * np.minimum(self.n_words, _MOST_WORDS)
-        only_counted = self.limited | (self._is_exact & (self.n_words <= _WORDS_OF_A_COUNT))
-        unread = np.where(self._is_clear & ~only_counted, besides, 1.0 - self.certainty)
+        besides = _REST_PER_WORD * np.minimum(self.n_words, _MOST_WORDS)
+        of_style = self._is_clear & ~self.limited & ~self._is_counted
+        unread = np.where(of_style, besides, 1.0 - self.certainty)
         return unread.astype(np.float32)
 
     @cached_property

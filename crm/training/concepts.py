@@ -33,10 +33,12 @@ from crm.errors import CRMError
 WISHES = Path(__file__).with_name("wishes")
 NONE = "none"
 """Stands in place of a concept where a wish asks for none of them."""
-_FOREIGN = "other_languages"
-"""Name of the file with German, French and Spanish wishes."""
-_LATER = frozenset({"colloquial", "particular"})
-"""Files with idioms and complaints, and with wishes for something particular."""
+_FOREIGN = frozenset({"other_languages", "everyday_in_other_languages"})
+"""Files with German, French and Spanish wishes."""
+_LATEST = frozenset({"everyday", "everyday_in_other_languages"})
+"""Files with wishes in plain speech, a third of them in turns that are easily read the wrong way round."""
+_LATER = _LATEST | {"colloquial", "particular"}
+"""These, and files with idioms and complaints, and with wishes for something particular."""
 _LINKS = (", ", " and ", "; ", ". ", " but ", ", ")
 _LINKS_OF_NAMES = {True: (" and ", ", ", " & ", " plus "), False: (" or ", " and ", ", ")}
 _OPENINGS = ("please ", "I want ", "answers should be: ", "it should have: ")
@@ -125,7 +127,7 @@ def read_concept_wishes(folder: Path = WISHES) -> list[Wish]:
             concept, sign, text = fields
             limit = sign if sign not in "+-" else None
             named = None if concept == NONE else concept
-            foreign = path.stem == _FOREIGN
+            foreign = path.stem in _FOREIGN
             wishes.append(Wish(text, named, sign != "-", limit, foreign=foreign, source=path.stem))
     if not wishes:
         raise CRMError(f"{folder} has no wishes: check the path.")
