@@ -8,8 +8,6 @@ repeated. Beside the score matrix stands the least time it could take: reading t
 from __future__ import annotations
 
 import gc
-import resource
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -31,7 +29,7 @@ from crm.criteria import CriteriaSet
 from crm.embedded.model import embedded_crm
 from crm.embedded.representation import NAME
 from crm.errors import CRMError
-from crm.report_table import describe_machine
+from crm.report_table import describe_machine, peak_memory
 from db import Database, DatabaseError
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.cache import SharedCache
@@ -144,7 +142,7 @@ def measure(database_url: str, case: Case, repetitions: int) -> tuple[str, ...]:
         size(features.nbytes),
         duration(read),
         f"{scores / read:.1f}",
-        size(_peak_memory()),
+        size(peak_memory()),
     )
 
 
@@ -176,11 +174,6 @@ def _seconds(action: Callable[[], None]) -> float:
     start = perf_counter()
     action()
     return perf_counter() - start
-
-
-def _peak_memory() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""``python -m crm``: score pairs, evaluate judges, train the embedded CRM."""
+"""``python -m crm``: score pairs, evaluate judges, say what is wrong with one, train them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from crm.cli_runner import run_cli
 from crm.data.fetching import corpora_command
 from crm.data.pairs import LabelledPair, read_pairs
+from crm.doctor.command import doctor_command
 from crm.errors import CRMError
 from crm.evaluation import commands as evaluation_commands
 from crm.protocol import Verdict
@@ -56,6 +57,7 @@ def _write_verdicts(target: Path, judged: list[LabelledPair], verdicts: list[Ver
 
 
 app.command("corpora")(corpora_command)
+app.command("doctor")(doctor_command)
 evaluation_commands.register(app)
 
 

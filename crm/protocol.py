@@ -116,6 +116,71 @@ class CRM(Protocol):
 
 
 @dataclass(frozen=True)
+class ShownPrompt:
+    """What a model is shown, to the character.
+
+    Attributes:
+        text: With the marks of a conversation, where it has any.
+        tokens: Its length; None where that is not known here.
+        needed: The length that it would have if nothing were shortened; None likewise.
+    """
+
+    text: str
+    tokens: int | None = None
+    needed: int | None = None
+
+    @property
+    def shortened(self) -> bool:
+        """Whether something was left out."""
+        return self.tokens is not None and self.needed is not None and self.tokens < self.needed
+
+
+@dataclass(frozen=True)
+class Workings:
+    """How a judge that reads texts comes to a verdict, for people who look for what is wrong with it.
+
+    Attributes:
+        prompts: All that it is shown of one question: one prompt, or one a response.
+        template: Where the prompt's template comes from.
+        labels: What the model's outputs mean.
+        pooling: Where in the prompt, or after it, the model is read.
+        window: Tokens that a prompt may have; None where that is not known here.
+        weights: Bytes that the model's weights take here; None where it runs elsewhere.
+        doubts: What looks wrong, each in one sentence that says how to mend it.
+    """
+
+    prompts: tuple[ShownPrompt, ...]
+    template: str
+    labels: str
+    pooling: str
+    window: int | None = None
+    weights: int | None = None
+    doubts: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class ShowsItsWorkings(Protocol):
+    """A judge that can say what it shows a model and how it reads the answer."""
+
+    def prob_a(self, questions: Sequence[Question]) -> Floats:
+        """Probability that A is preferred ``[N]``, asked in this order of the responses alone."""
+
+    def workings(self, question: Question) -> Workings:
+        """Return what the model is shown of a question; it is loaded for that if it has to be.
+
+        Raises:
+            CRMError: The model cannot be had, or the criteria do not fit into its window.
+        """
+
+
+@runtime_checkable
+class MayReadNoCriteria(Protocol):
+    """A judge of which it depends on its configuration whether it reads criteria or refuses them."""
+
+    reads_criteria: bool
+
+
+@dataclass(frozen=True)
 class Reason:
     """One part of an explanation, in words that stand after “because it is …”.
 

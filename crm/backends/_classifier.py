@@ -5,93 +5,24 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from crm.backends._conversation import (
+    conversation,
+    shown_prompt,
+    special_tokens,
+    template_doubts,
+    without_marks,
+)
 from crm.backends._text_judge import PromptSettings, TextJudge, TextJudgeSettings
 from crm.errors import CRMError, UnavailableError, one_line
-from crm.llm.prompt import PromptTemplate, Tokenizer
-from crm.protocol import Floats, Question, probabilities
-
-TURN = "\ue000"
-"""Stands between turns in a template's text; a private character, which no text should contain."""
-
-
-@dataclass(frozen=True)
-class ConversationTokenizer:
-    """A tokenizer that reads a prompt as turns and puts the model's chat template around them.
-
-    It is what ``PromptTemplate.fit`` needs to keep the whole conversation within a window.
-
-    Attributes:
-        roles: Roles of the turns, in their order.
-        opens_answer: Whether the model's answer is opened after the last turn.
-    """
-
-    tokenizer: Any
-    roles: tuple[str, ...] = ("user",)
-    opens_answer: bool = True
-
-    def __call__(self, text: str, *, add_special_tokens: bool = True, **options: Any) -> Any:
-        """``input_ids`` of a prompt; without special tokens, of a bare piece of text."""
-        if not add_special_tokens:
-            return self.tokenizer(text, add_special_tokens=False, **options)
-        parts = text.split(TURN, maxsplit=len(self.roles) - 1)
-        turns = [
-            {"role": role, "content": part.strip()} for role, part in zip(self.roles, parts, strict=True)
-        ]
-        rendered = self.tokenizer.apply_chat_template(
-            turns, tokenize=False, add_generation_prompt=self.opens_answer
-        )
-        return self.tokenizer(rendered, add_special_tokens=False, **options)
-
-    def decode(self, token_ids: Any, **options: Any) -> Any:
-        """Return the text of some tokens."""
-        return self.tokenizer.decode(token_ids, **options)
-
-
-def conversation(
-    tokenizer: Any, model: str, roles: Sequence[str] = ("user",), *, opens_answer: bool = True
-) -> ConversationTokenizer:
-    """Return a conversation in a model's own chat template.
-
-    Raises:
-        UnavailableError: Its tokenizer has none.
-    """
-    if not getattr(tokenizer, "chat_template", None):
-        fix = "a chat model, or write chat = false" if opens_answer else "a model trained on conversations"
-        raise UnavailableError(f"The tokenizer of {model} has no chat template: use {fix}.")
-    return ConversationTokenizer(tokenizer, tuple(roles), opens_answer)
-
-
-def special_tokens(tokenizer: Any) -> tuple[str, ...]:
-    """Return the texts that a tokenizer reads as marks of its own, such as the end of a turn."""
-    added = getattr(tokenizer, "added_tokens_decoder", {}).values()
-    marks = {str(token) for token in added if token.special}
-    marks.update(getattr(tokenizer, "all_special_tokens", ()))
-    return tuple(sorted(mark for mark in marks if len(mark) > 1))
-
-
-def without_marks(question: Question, marks: Sequence[str]) -> Question:
-    """Return the question with such marks in its texts broken up: a response cannot end its own turn."""
-    pair = question.pair
-    texts = {
-        field: _broken_up(text, marks)
-        for field, text in vars(pair).items()
-        if any(mark in text for mark in (TURN, *marks))
-    }
-    return replace(question, pair=replace(pair, **texts)) if texts else question
-
-
-def _broken_up(text: str, marks: Sequence[str]) -> str:
-    text = text.replace(TURN, " ")
-    for mark in marks:
-        text = text.replace(mark, f"{mark[0]} {mark[1:]}")
-    return text
+from crm.llm.prompt import FittedTemplate, PromptTemplate, Tokenizer
+from crm.protocol import Floats, Question, Workings, probabilities
 
 
 class SequenceClassifier(Protocol):
@@ -100,17 +31,24 @@ class SequenceClassifier(Protocol):
     Attributes:
         window: Tokens that it can read.
         labels: 2 where it compares two responses, 1 where it scores one.
+        label_names: What the model calls them; empty where that is not known here.
+        weights: Bytes that it takes in this process; None where it runs elsewhere.
     """
 
     tokenizer: Any
     window: int
     labels: int
+    label_names: tuple[str, ...]
+    weights: int | None
 
     def margins(self, prompts: Sequence[list[int]]) -> Floats:
         """Return the model's output for prompts given as tokens ``[N]``.
 
         Of a model with two labels the log-odds of the first, “A is preferred”; with one, its score.
         """
+
+    def pooling(self, prompt: list[int]) -> str:
+        """Return in words at which tokens of a prompt the labels are read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +58,8 @@ class PromptedClassifier:
     Attributes:
         tokenizer: Turns prompts into tokens: the model's own, or a conversation in it.
         max_length: Tokens that a prompt may have, where that is less than the model reads.
+        origin: Where the template comes from, in words.
+        trained_on: Whether it is known to be the template of the model's training.
 
     Raises:
         CRMError: The template shows another number of responses than the model reads.
@@ -129,6 +69,8 @@ class PromptedClassifier:
     template: PromptTemplate
     tokenizer: Tokenizer
     max_length: int | None = None
+    origin: str = ""
+    trained_on: bool = False
 
     def __post_init__(self) -> None:
         if self.template.compares != (self.engine.labels > 1):
@@ -143,25 +85,60 @@ class PromptedClassifier:
 
         Raises CriterionError: The criteria of a question do not fit into the model's window.
         """
-        cleaned = [without_marks(question, self._marks) for question in questions]
-        window = min(self.engine.window, self.max_length or self.engine.window)
-        fitted = self.template.fit(self.tokenizer, window)
-        if self.template.compares:
-            return self._margins([fitted.pair(question) for question in cleaned])
+        fitted = self.template.fit(self.tokenizer, self._window)
+        shown = [self._texts(fitted, question) for question in questions]
         # One response occurs in many pairs, the baseline's in all of a query: each is scored once.
         prompts: dict[str, int] = {}
-        sides = []
-        for question in cleaned:
-            for response in (question.pair.response_a, question.pair.response_b):
-                prompt = fitted.single(question.criteria, question.pair.query, response)
-                sides.append(prompts.setdefault(prompt, len(prompts)))
-        scores = self._margins(list(prompts))[sides].reshape(-1, 2)
+        places = [prompts.setdefault(text, len(prompts)) for texts in shown for text in texts]
+        margins = self._margins(list(prompts))[places]
+        if self.template.compares:
+            return margins
+        scores = margins.reshape(-1, 2)
         return scores[:, 0] - scores[:, 1]
+
+    def workings(self, question: Question) -> Workings:
+        """Return what the model is shown of a question; raises as ``log_odds``."""
+        texts = self._texts(self.template.fit(self.tokenizer, self._window), question)
+        wholes = self._texts(self.template, question)
+        ids = self._tokens(texts[0])
+        prompts = tuple(map(partial(shown_prompt, self.tokenizer), texts, wholes))
+        return Workings(
+            prompts=prompts,
+            template=self.origin,
+            labels=_labels_in_words(self.engine),
+            pooling=self.engine.pooling(ids),
+            window=self._window,
+            weights=self.engine.weights,
+            doubts=(
+                *template_doubts(self.tokenizer, prompts[0].text, trained_on=self.trained_on),
+                *_token_doubts(self.engine.tokenizer, ids),
+                *_label_doubts(self.engine.label_names),
+            ),
+        )
+
+    @property
+    def _window(self) -> int:
+        return min(self.engine.window, self.max_length or self.engine.window)
+
+    def _texts(self, template: PromptTemplate | FittedTemplate, question: Question) -> list[str]:
+        """Return the prompt that shows both responses, or the two that show one each."""
+        asked = without_marks(question, self._marks)
+        if self.template.compares:
+            return [template.pair(asked)]
+        pair = asked.pair
+        return [
+            template.single(asked.criteria, pair.query, response)
+            for response in (pair.response_a, pair.response_b)
+        ]
 
     def _margins(self, prompts: Sequence[str]) -> Floats:
         if not prompts:
             return np.empty(0, dtype=np.float32)
-        return self.engine.margins([self.tokenizer(text, verbose=False)["input_ids"] for text in prompts])
+        return self.engine.margins(list(map(self._tokens, prompts)))
+
+    def _tokens(self, prompt: str) -> list[int]:
+        ids: list[int] = self.tokenizer(prompt, verbose=False)["input_ids"]
+        return ids
 
     @cached_property
     def _marks(self) -> tuple[str, ...]:
@@ -182,10 +159,48 @@ class ClassifierCRM(TextJudge):
 
     def prob_a(self, questions: Sequence[Question]) -> Floats:
         """Probability that A is preferred ``[N]``."""
+        return probabilities(self._ready().log_odds(questions))
+
+    def workings(self, question: Question) -> Workings:
+        """Return what the model is shown of a question, and how it is read."""
+        return self._ready().workings(question)
+
+    def _ready(self) -> PromptedClassifier:
         with self._lock:
             if self._loaded is None:
                 self._loaded = self._load()
-        return probabilities(self._loaded.log_odds(questions))
+            return self._loaded
+
+
+def _labels_in_words(engine: SequenceClassifier) -> str:
+    named = [f" (“{name}”)" for name in engine.label_names] or [""] * engine.labels
+    if engine.labels == 1:
+        return f"one{named[0]}: the score of a single response; the difference of two scores decides"
+    return f"two: the first{named[0]} says that A is preferred, the second{named[1]} that B is"
+
+
+_NAMES_OF_B = frozenset(("b", "answer_b", "model_b", "response_b", "b is preferred"))
+
+
+def _label_doubts(names: Sequence[str]) -> tuple[str, ...]:
+    """Return that the first label is called as the second should be."""
+    if not names or names[0].casefold() not in _NAMES_OF_B:
+        return ()
+    return (
+        f"The checkpoint calls its first label “{names[0]}”, but the first label must say that A is "
+        "preferred: exchange the two rows of its classification head.",
+    )
+
+
+def _token_doubts(tokenizer: Any, ids: Sequence[int]) -> tuple[str, ...]:
+    """Return that a prompt begins twice."""
+    first = getattr(tokenizer, "bos_token_id", None)
+    if first is None or list(ids[:2]) != [first, first]:
+        return ()
+    return (
+        f"The prompt begins with “{tokenizer.bos_token}” twice, once from the template and once from the "
+        "tokenizer: take it out of the template.",
+    )
 
 
 FORMAT = 1
@@ -244,16 +259,29 @@ def prompted_classifier(
         CRMError: The prompt is no template, or not for this model.
     """
     if settings.prompt is not None:
-        template = PromptTemplate.load(Path(settings.prompt))
+        template, origin = PromptTemplate.load(Path(settings.prompt)), f"the configured {settings.prompt}"
     elif info.template is not None:
-        template = info.template
+        template, origin = info.template, "the checkpoint's own"
     else:
         raise UnavailableError(
             f"The checkpoint {model} has no prompt.txt: name the template of its training as 'prompt'."
         )
     tokenizer = conversation(engine.tokenizer, model) if settings.chat else engine.tokenizer
     limits = [limit for limit in (max_length, info.max_length) if limit]
-    return PromptedClassifier(engine, template, tokenizer, min(limits, default=None))
+    return PromptedClassifier(
+        engine,
+        template,
+        tokenizer,
+        min(limits, default=None),
+        origin,
+        trained_on=template == info.template,
+    )
+
+
+def label_names(config: Any) -> tuple[str, ...]:
+    """Return what a model's configuration calls its labels, in their order."""
+    named = getattr(config, "id2label", None) or {}
+    return tuple(str(named[index]) for index in sorted(named))
 
 
 def checked_labels(found: int, expected: int | None, model: str) -> int:

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from crm.backends._classifier import conversation, special_tokens, without_marks
+from crm.backends._conversation import (
+    conversation,
+    shown_prompt,
+    special_tokens,
+    template_doubts,
+    without_marks,
+)
 from crm.backends._text_judge import (
     CheckpointSettings,
     PromptSettings,
@@ -41,7 +47,7 @@ from crm.llm.chat_model import Usage
 from crm.llm.client import Endpoint, LLMClient
 from crm.llm.endpoint import CHAT_PATH, Completion, read_completion
 from crm.llm.prompt import FittedTemplate, PromptTemplate
-from crm.protocol import CRM, Floats, Question, probabilities
+from crm.protocol import CRM, Floats, Question, ShownPrompt, Workings, probabilities
 from crm.version import version_of
 
 if TYPE_CHECKING:
@@ -203,9 +209,7 @@ class EndpointJudge(TextJudge):
             UnavailableError: The endpoint is down, slow, refuses, or never gives a verdict.
         """
         self._client.connect()
-        limit = self._endpoint.max_length
-        template = self._template if limit is None else self._template.fit(RoughTokenizer(), limit)
-        prompts = [template.pair(question) for question in questions]
+        prompts = [self._fitted.pair(question) for question in questions]
         ask = self._by_log_probabilities if self._endpoint.logprobs else self._by_votes
         verdicts = in_parallel(ask, prompts, self._endpoint.concurrency)
         if verdicts and all(verdict is None for verdict in verdicts):
@@ -214,6 +218,28 @@ class EndpointJudge(TextJudge):
                 "use one that follows the prompt, or let it write more with 'max_tokens'."
             )
         return np.array([UNDECIDED if verdict is None else verdict for verdict in verdicts], dtype=np.float32)
+
+    def workings(self, question: Question) -> Workings:
+        """Return what the endpoint is sent of a question; what it puts around that, it does not tell."""
+        text, whole = self._fitted.pair(question), self._template.pair(question)
+        settings = self._endpoint
+        shown = ShownPrompt(text)
+        if settings.max_length is not None:
+            shown = shown_prompt(RoughTokenizer(), text, whole)
+        return Workings(
+            prompts=(shown,),
+            template=_origin(settings.prompt),
+            labels="the letters A and B",
+            pooling="the odds of the reply's first token"
+            if settings.logprobs
+            else f"whole replies, {settings.samples} votes a question",
+            window=settings.max_length,
+        )
+
+    @property
+    def _fitted(self) -> PromptTemplate | FittedTemplate:
+        limit = self._endpoint.max_length
+        return self._template if limit is None else self._template.fit(RoughTokenizer(), limit)
 
     def _by_log_probabilities(self, prompt: str) -> float | None:
         completion = self._complete(
@@ -286,16 +312,24 @@ class LocalJudge(TextJudge):
         """
         from crm.llm.loading import by_length  # noqa: PLC0415  # loads PyTorch
 
+        loaded = self._ready()
         with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
-            loaded = self._loaded
             prompts = [loaded.tokens(question) for question in questions]
             log_odds = np.empty(len(prompts), dtype=np.float32)
             for batch in by_length(list(map(len, prompts)), self._local.batch_tokens):
                 shown = [prompts[index] for index in batch]
                 log_odds[batch] = loaded.model.log_odds(shown, *loaded.letters)
         return probabilities(log_odds)
+
+    def workings(self, question: Question) -> Workings:
+        """Return what the model is shown of a question, and how it is read."""
+        return self._ready().workings(question, _origin(self._local.prompt))
+
+    def _ready(self) -> _LoadedJudge:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
 
     def _load(self) -> _LoadedJudge:
         from crm.llm.loading import load_causal_model  # noqa: PLC0415  # loads PyTorch
@@ -336,6 +370,32 @@ class _LoadedJudge:
         prompt = self.prompts.pair(without_marks(question, self.marks))
         ids: list[int] = self.prompts.tokenizer(prompt, verbose=False)["input_ids"]
         return ids
+
+    def workings(self, question: Question, origin: str) -> Workings:
+        """Return what the model is shown of a question, and how it is read."""
+        asked = without_marks(question, self.marks)
+        shown = shown_prompt(
+            self.prompts.tokenizer, self.prompts.pair(asked), self.prompts.template.pair(asked)
+        )
+        first, second = (self.model.tokenizer.convert_ids_to_tokens(ids) for ids in self.letters)
+        parameters = self.model.model.parameters()
+        return Workings(
+            prompts=(shown,),
+            template=origin,
+            labels=f"the tokens {_quoted(first)} say that A is preferred, {_quoted(second)} that B is",
+            pooling="the odds of the token after the prompt",
+            window=self.model.window,
+            weights=sum(part.numel() * part.element_size() for part in parameters),
+            doubts=template_doubts(self.prompts.tokenizer, shown.text),
+        )
+
+
+def _quoted(tokens: Sequence[str]) -> str:
+    return " and ".join(f"“{token}”" for token in tokens)
+
+
+def _origin(prompt: str | None) -> str:
+    return "the bundled one for chat models" if prompt is None else f"the configured {prompt}"
 
 
 def make(table: JudgeTable) -> CRM:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from crm.backends._classifier import TURN, ClassifierCRM, PromptedClassifier, SequenceClassifier, conversation
+from crm.backends._classifier import ClassifierCRM, PromptedClassifier, SequenceClassifier
+from crm.backends._conversation import TURN, conversation
 from crm.backends._text_judge import CheckpointSettings, ServerSettings, TextJudgeSettings, VLLMJudgeSettings
 from crm.config import JudgeTable, Model, Settings, TokenLimit, TransformersSettings
 from crm.errors import CriterionError
@@ -26,6 +27,7 @@ _TEMPLATE = PromptTemplate(
     "{% endfor %}\n"
     "{% endif %}\n" + TURN + "{{ response_a }}"
 )
+_TEMPLATE_IN_WORDS = "the query as a user's turn, the response as the assistant's"
 
 
 class RewardSettings(Settings):
@@ -105,7 +107,7 @@ def make(table: JudgeTable) -> RewardModelCRM:
         engine = _start(table.name, settings)
         name = settings.tokenizer if isinstance(settings, ServerRewardSettings) else settings.model
         turns = conversation(engine.tokenizer, name, ("user", "assistant"), opens_answer=False)
-        return PromptedClassifier(engine, _TEMPLATE, turns, settings.max_length)
+        return PromptedClassifier(engine, _TEMPLATE, turns, settings.max_length, _TEMPLATE_IN_WORDS)
 
     judge = RewardModelCRM(table.name, version_of(table.backend, settings.identity()), settings, load)
     judge.reads_criteria = settings.criteria_in_prompt

@@ -14,6 +14,7 @@ from crm.backends._classifier import (
     PromptedClassifier,
     checked_labels,
     finite,
+    label_names,
     prompted_classifier,
     read_checkpoint_info,
 )
@@ -72,6 +73,8 @@ class TransformersClassifier:
         self.tokenizer = tokenizer
         self.window = window_of(tokenizer, model.config)
         self.labels = int(model.config.num_labels)
+        self.label_names = label_names(model.config)
+        self.weights: int | None = sum(part.numel() * part.element_size() for part in model.parameters())
         self._name = name
         self._model = model
         self._batch_tokens = batch_tokens
@@ -89,6 +92,21 @@ class TransformersClassifier:
                 margins[batch] = logits[:, 0] if self.labels == 1 else logits[:, 0] - logits[:, 1]
         return finite(margins, self._name)
 
+    def pooling(self, prompt: list[int]) -> str:
+        """Return in words at which tokens the labels are read, as their gradient shows it."""
+        ids = torch.tensor([prompt], device=self._model.device)
+        with self._lock:
+            output = self._model(
+                input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True
+            )
+            last = output.hidden_states[-1]
+            # One label alone: the gradients of two may cancel.
+            [moved] = torch.autograd.grad(output.logits[0, 0], last, allow_unused=True)
+        if moved is None:
+            return "unknown: the model does not show its last layer"
+        read = torch.nonzero(moved[0].abs().amax(dim=1)).flatten().tolist()
+        return _places_in_words(read, self.tokenizer.convert_ids_to_tokens(prompt))
+
     def _logits(self, prompts: Sequence[list[int]]) -> Floats:
         """Return the model's raw outputs ``[len(prompts), labels]``."""
         longest = max(map(len, prompts))
@@ -101,6 +119,17 @@ class TransformersClassifier:
         with torch.inference_mode():
             logits = self._model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits
         return np.asarray(logits.float().cpu().numpy(), dtype=np.float32)
+
+
+def _places_in_words(read: Sequence[int], tokens: Sequence[str]) -> str:
+    """Return which of a prompt's tokens are read, given their places."""
+    if list(read) == [len(tokens) - 1]:
+        return f"the last token, “{tokens[-1]}”"
+    if list(read) == [0]:
+        return f"the first token, “{tokens[0]}”"
+    if len(read) == len(tokens):
+        return "all tokens together"
+    return f"{len(read)} of {len(tokens)} tokens"
 
 
 def load_classifier(model: str, revision: str | None, *, dtype: str, device: str, labels: int | None) -> Any:

@@ -16,6 +16,7 @@ from crm.backends._classifier import (
     PromptedClassifier,
     checked_labels,
     finite,
+    label_names,
     prompted_classifier,
     read_checkpoint_info,
 )
@@ -54,6 +55,8 @@ class InProcessClassifier:
         self.tokenizer = llm.get_tokenizer()
         self.window = int(llm.model_config.max_model_len)
         self.labels = checked_labels(int(llm.model_config.hf_config.num_labels), labels, name)
+        self.label_names = label_names(llm.model_config.hf_config)
+        self.weights: int | None = None
         self._name = name
         self._llm = llm
         self._lock = threading.Lock()
@@ -74,6 +77,13 @@ class InProcessClassifier:
         logits = np.array([output.outputs.probs for output in outputs], dtype=np.float32)
         logits = finite(logits, self._name)
         return logits[:, 0] if self.labels == 1 else logits[:, 0] - logits[:, 1]
+
+    def pooling(self, prompt: list[int]) -> str:
+        """Return in words at which tokens vLLM reads the labels."""
+        del prompt
+        pooler = getattr(self._llm.model_config, "pooler_config", None)
+        named = (getattr(pooler, key, None) for key in ("seq_pooling_type", "pooling_type"))
+        return f"as vLLM calls it, {next(filter(None, named), 'unknown')}"
 
 
 def start_vllm(

@@ -79,6 +79,8 @@ class ServedClassifier:
         Raises UnavailableError: The server is down, or serves another model.
         """
         self.labels = labels
+        self.label_names: tuple[str, ...] = ()
+        self.weights: int | None = None
         self.window = served_window(server, model)
         self.tokenizer = tokenizer
         self._server = server
@@ -103,6 +105,11 @@ class ServedClassifier:
         for batch, values in zip(batches, found, strict=True):
             margins[batch] = values
         return margins
+
+    def pooling(self, prompt: list[int]) -> str:
+        """Return in words that only the server knows."""
+        del prompt
+        return f"as the server at {self._server.where} was started, which it does not tell"
 
     def _classified(self, prompts: Sequence[list[int]]) -> list[float]:
         # A single label has no probability: its score is wanted before any activation.

@@ -1,6 +1,6 @@
 import pytest
 
-from crm.backends._classifier import TURN, conversation, special_tokens, without_marks
+from crm.backends._conversation import TURN, conversation, special_tokens, without_marks
 from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
 from crm.protocol import Pair, Question
