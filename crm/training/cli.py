@@ -129,6 +129,7 @@ def train_concepts(
         read_concept_wishes,
         read_turns,
         share_read_right,
+        spelling_of,
         split_wishes,
     )
 
@@ -140,7 +141,7 @@ def train_concepts(
         with _progress(f"steps of network {number} of {len(NETWORKS)}") as on_progress:
             fitted = fit_network(used, named, turns, replace(options, seed=seed + options.seed), on_progress)
         networks.append(calibrated(fitted, kept, concepts))
-    classifier = ConceptClassifier(concepts, networks)
+    classifier = ConceptClassifier(concepts, networks, spelling_of(used))
     right = share_read_right(classifier, kept)
     np.savez_compressed(out, **classifier.arrays())  # type: ignore[arg-type]
     typer.echo(

@@ -26,6 +26,7 @@ from crm.criteria import Criterion
 from crm.embedded.concepts import ConceptClassifier
 from crm.embedded.counts import count_names
 from crm.embedded.encoder import DIMENSIONS, Adaptation, encoder_parts, pooled_states
+from crm.embedded.spelling import Spelling
 from crm.embedded.surface import N_BUCKETS, N_TURNS, turns, word_hashes
 from crm.embedded.wish_network import WishNetwork
 from crm.errors import CRMError
@@ -261,6 +262,13 @@ def calibrated(network: WishNetwork, kept: Sequence[Wish], names: Sequence[str])
     tried = np.arange(0.5, 3.0, 0.05)
     likely = [log_softmax(logits * each, axis=1)[np.arange(len(kept)), labels].mean() for each in tried]
     return network.sharpened(float(tried[int(np.argmax(likely))]))
+
+
+def spelling_of(wishes: Sequence[Wish]) -> Spelling:
+    """Return the spelling of wishes, by which slips in others are mended."""
+    return Spelling.of(
+        [wish.text for wish in wishes if not wish.foreign], [wish.text for wish in wishes if wish.foreign]
+    )
 
 
 def share_read_right(classifier: ConceptClassifier, wishes: Sequence[Wish]) -> float:
