@@ -74,6 +74,10 @@ class LabelledPair:
             kind = "avoid" if criterion.polarity is Polarity.AVOID else "keyword"
         return replace(self, criteria=CriteriaSet((criterion,)), kind=kind, opposite=CriteriaSet(), extra=())
 
+    def unguided(self) -> LabelledPair:
+        """Return the same as a judge of general preference is asked: without any criteria."""
+        return replace(self, criteria=CriteriaSet())
+
     def without_criteria(self, withheld: Container[str]) -> LabelledPair:
         """Return the same less some criteria, by their texts, on either side."""
 
