@@ -23,6 +23,7 @@ from crm.data.judge_benchmarks import (
     read_candidates,
     read_judge_benchmark,
 )
+from crm.data.noise import Strength
 from crm.data.pairs import read_labelled_pairs
 from crm.data.taxonomy import criterion_clusters
 from crm.errors import CRMError
@@ -107,6 +108,10 @@ def evaluation_sets_command(
     out: Annotated[Path, typer.Option(help="Folder of the sets; they hold the responses.")] = DEFAULT_SETS,
     general: Annotated[str, typer.Option(help="Judge that tells “+” from “−” without criteria.")] = DEFAULT,
     seed: SeedOption = 0,
+    noise_strength: Annotated[
+        Strength,
+        typer.Option(help="How much noise takes away: a minority by weight, or as many as in the paper."),
+    ] = Strength.STRICT_MAJORITY,
     table: Annotated[
         Path | None, typer.Option(help="Markdown file that the statistics are written to as well.")
     ] = None,
@@ -119,8 +124,8 @@ def evaluation_sets_command(
     pairs = read_annotations(annotations, corpora, left_out=left_out)
     _say(left_out.note(len(pairs), corpora))
     with _progress("pairs without criteria") as on_progress:
-        sets = build_sets(pairs, judge, criterion_clusters(), seed, on_progress)
-    manifest = write_sets(out, sets, seed, f"{judge.name} {judge.version}")
+        sets = build_sets(pairs, judge, criterion_clusters(), seed, on_progress, strength=noise_strength)
+    manifest = write_sets(out, sets, seed, f"{judge.name} {judge.version}", noise_strength)
     described = statistics_table(manifest)
     described.print()
     if table is not None:

@@ -155,11 +155,12 @@ def statistics_table(manifest: Manifest) -> ReportTable:
     """Return what is in every set."""
     return ReportTable(
         "Evaluation sets",
-        ("set", "samples", "turns", "criteria", "A : B", "of dev"),
+        ("set", "samples", "left out", "turns", "criteria", "A : B", "of dev"),
         tuple(
             (
                 Subset(entry.subset).label,
                 f"{entry.samples:,}",
+                "" if (left_out := manifest.left_out(Subset(entry.subset))) is None else f"{left_out:,}",
                 f"{entry.turns:.1f}",
                 f"{entry.criteria:.1f}",
                 f"{entry.label_a} : {entry.label_b}",
@@ -167,9 +168,10 @@ def statistics_table(manifest: Manifest) -> ReportTable:
             )
             for entry in manifest.statistics
         ),
-        f"“+” is the side that {manifest.general} favours without criteria, “−” the other. Turns and "
-        "criteria are means a sample. “Of dev” counts samples on instructions kept from training. "
-        f"Seed {manifest.seed}.",
+        f"“+” is the side that {manifest.general} favours without criteria, “−” the other. “Left out” "
+        "are lists that the noise could not be applied to. Turns and criteria are means a sample. “Of dev” "
+        "counts samples on instructions kept from training. "
+        f"Noise {manifest.strength.value}, seed {manifest.seed}.",
     )
 
 

@@ -44,7 +44,8 @@ def check_folder(out: Path, backbone: str, options: Options, *, resume: bool) ->
         raise CRMError(f"The run in {out} is finished: there is nothing to resume.")
     if not is_started(out):
         raise CRMError(f"There is no run in {out} to resume: start it without --resume.")
-    before = json.loads((out / _OPTIONS_FILE).read_text(encoding="utf-8"))
+    # A run of an earlier version has options of today as they are by default.
+    before = Options().to_json() | json.loads((out / _OPTIONS_FILE).read_text(encoding="utf-8"))
     described = json.loads(_described(backbone, options))
     if changed := sorted(key for key in described if described[key] != before.get(key)):
         raise CRMError(
@@ -180,6 +181,7 @@ class TrainingReport:
         minutes: Time since this process began to train.
         held_out: Loss and accuracies of the best checkpoint on what was held out.
         dev: The same on dev, with the number of questions; empty without dev.
+        unnoised: By noise, how many criteria lists it could not be applied to; empty without noise.
     """
 
     backbone: str
@@ -188,6 +190,7 @@ class TrainingReport:
     minutes: float
     held_out: dict[str, float]
     dev: dict[str, float]
+    unnoised: dict[str, int]
 
 
 def best_evaluation(history: Sequence[Mapping[str, float]]) -> dict[str, float]:

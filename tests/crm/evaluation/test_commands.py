@@ -145,12 +145,14 @@ class TestEvaluationSets:
             "evaluation-sets",
             annotations,
             *("--corpora", corpora_of_two, "--out", tmp_path / "sets", "--general", "longer"),
+            *("--noise-strength", "paper"),
             *("--table", tmp_path / "table.md"),
         )
 
         assert code == 0
         assert "longer 1 favours" in " ".join(out.split())
-        assert "| T− | 1 | 2.0 | 3.0 |" in (tmp_path / "table.md").read_text()
+        assert "| T− | 1 |  | 2.0 | 3.0 |" in (tmp_path / "table.md").read_text()
+        assert "| T− remove | 1 | 0 | 2.0 | 1.0 |" in (tmp_path / "table.md").read_text()
         lines = (tmp_path / "sets" / "topic_minus.jsonl").read_text().splitlines()
         assert [json.loads(line)["criteria"] for line in lines] == [["concise", "direct", "calm"]]
 
