@@ -17,6 +17,8 @@ from crm.evaluation.metrics import Accuracy, LengthBias, PositionBias, Reliabili
 from crm.evaluation.sets import TABLE, Generalization, Manifest, Subset
 from crm.paths import BUNDLED
 from crm.report_table import ReportTable
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 _REPORT_FORMAT = 1
 _HELD_OUT_JUDGE = "stand_in"
@@ -120,7 +122,7 @@ class JudgeReport:
 def read_report(path: Path) -> JudgeReport:
     """Read a stored report. Raises CRMError: There is none, or it cannot be read."""
     try:
-        return JudgeReport.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return JudgeReport.from_json(read_json(read_bytes(path)))
     except OSError as error:
         raise CRMError(f"{path} cannot be read ({error.strerror}).") from error
     except ValueError as error:

@@ -32,6 +32,8 @@ from crm.data.taxonomy import CriterionClusters
 from crm.embedded.encoder import ProgressCallback
 from crm.errors import CRMError
 from crm.protocol import CRM
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 Generalization = Literal["topic", "criterion"]
 
@@ -301,7 +303,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not path.is_file():
         raise CRMError(f"There are no evaluation sets in {folder}: {_REMAKE}.")
     try:
-        described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        described: dict[str, Any] = read_json(read_bytes(path))
         return Manifest(
             described["seed"],
             described["general"],

@@ -20,6 +20,8 @@ from transformers.trainer_utils import get_last_checkpoint
 from crm.errors import CRMError
 from crm.llm.prompt import PromptTemplate
 from crm.training.classifier.options import Options
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 _STEPS = "steps"
 _OPTIONS_FILE = "options.json"
@@ -45,8 +47,8 @@ def check_folder(out: Path, backbone: str, options: Options, *, resume: bool) ->
     if not is_started(out):
         raise CRMError(f"There is no run in {out} to resume: start it without --resume.")
     # A run of an earlier version has options of today as they are by default.
-    before = Options().to_json() | json.loads((out / _OPTIONS_FILE).read_text(encoding="utf-8"))
-    described = json.loads(_described(backbone, options))
+    before = Options().to_json() | read_json(read_bytes(out / _OPTIONS_FILE))
+    described = read_json(_described(backbone, options))
     if changed := sorted(key for key in described if described[key] != before.get(key)):
         raise CRMError(
             f"The run in {out} was started with another {', '.join(changed)}: resume it with the same."
