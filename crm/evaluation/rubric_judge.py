@@ -7,7 +7,6 @@ preferred, so that it is a judge like others and can be evaluated as one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -24,6 +23,7 @@ from crm.llm.structured import StructuredChatModel
 from crm.protocol import JudgedBenchmark, Question, ScoreBlock, Verdict, probabilities
 from crm.scoring import score_texts
 from crm.version import version_of
+from parsing import read_json
 
 MOST = 2
 """The mark of an aspect that is covered very well."""
@@ -140,7 +140,7 @@ def read_marks(reply: str, n_aspects: int) -> tuple[int, ...] | None:
     if len(lists) != 1:
         return None
     try:
-        marks = json.loads(lists[0])
+        marks = read_json(lists[0])
     except ValueError:
         return None
     whole = all(isinstance(mark, int) and not isinstance(mark, bool) for mark in marks)
