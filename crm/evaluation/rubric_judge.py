@@ -23,7 +23,7 @@ from crm.llm.structured import StructuredChatModel
 from crm.protocol import JudgedBenchmark, Question, ScoreBlock, Verdict, probabilities
 from crm.scoring import score_texts
 from crm.version import version_of
-from parsing import read_json
+from parsing.documents import read_json
 
 MOST = 2
 """The mark of an aspect that is covered very well."""
