@@ -56,7 +56,7 @@ generally preferred, and for the other side, are judged equally well."""
 _WIN_RATE_ERROR = (0.3, 0.6, 0.8, 0.5)
 """By how much win rates miss a careful reader's, in log-odds, of counted, known, other and no criteria:
 chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.gold_rankings``)."""
-VERSION = "6"
+VERSION = "7"
 _ORDINARY = 256
 """Pairs whose differences are kept to tell criteria at odds."""
 
