@@ -1,6 +1,6 @@
 """Where the heavy part of a job runs: in this process, in several (`processes`), or in Ray actors (`ray`).
 
-The database is read and written by the job's own process alone.
+The database is read and written by the job's own process alone; what a worker answers is in `answers`.
 """
 
 from __future__ import annotations
