@@ -41,7 +41,7 @@ _CONNECT_SECONDS = 10.0
 _MAX_FOLDER_LENGTH = 45
 """Characters of a folder below which Ray's sockets still have room: the system allows them 107 in all."""
 _ROOT = Path(__file__).resolve().parents[2]
-_SHIPPED = ("crm", "db", "leaderboard", "precompute", "bundled")
+_SHIPPED = ("crm", "db", "leaderboard", "parsing", "precompute", "bundled")
 _NOT_SHIPPED = ("/bundled/*.usl.zip", "__pycache__")
 
 
