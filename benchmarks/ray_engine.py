@@ -51,14 +51,14 @@ def measure(
             sentence_encoder()
             rows.append(_embedded("local", database, LocalEngine(), llms))
             start = perf_counter()
-            with open_engine(EngineOptions(EngineKind.RAY, actors=actors)) as engine:
+            with open_engine(EngineOptions(EngineKind.RAY, workers=actors)) as engine:
                 rows.append(("start Ray", "", duration(perf_counter() - start), ""))
                 start = perf_counter()
                 list(engine.map(_loader, range(actors)))
                 what = f"start {actors} actors with the encoder"
                 rows.append((what, "", duration(perf_counter() - start), ""))
                 rows.append(_embedded(f"ray, {actors} actors", database, engine, llms))
-            with open_engine(EngineOptions(EngineKind.RAY, actors=1)) as engine:
+            with open_engine(EngineOptions(EngineKind.RAY, workers=1)) as engine:
                 rows.append(_embedded("ray, 1 actor", database, engine, llms))
         finally:
             database.close()

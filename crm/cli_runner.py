@@ -6,6 +6,8 @@ import sys
 
 import typer
 
+from parsing.messages import shown
+
 
 def run_cli(app: typer.Typer, *fixable: type[Exception]) -> None:
     """Run a Typer application and exit; of ``fixable`` errors the message is shown as it stands."""
@@ -26,5 +28,5 @@ def run_cli(app: typer.Typer, *fixable: type[Exception]) -> None:
 def _complain(message: str) -> int:
     """Say what is wrong; without a message, help has already been printed in its place."""
     if message:
-        typer.echo(f"error: {' '.join(message.split())}", err=True)
+        typer.echo(f"error: {' '.join(shown(message).split())}", err=True)
     return 2

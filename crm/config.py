@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,9 @@ from pydantic_core import ErrorDetails
 
 from crm.errors import ConfigError
 from crm.version import file_identity, model_identity
+from parsing.documents import read_toml
+from parsing.files import MAX_SETTINGS, read_bytes
+from parsing.limits import ParseError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -87,16 +89,15 @@ def read_above(file: Path, kind: TableKind, key: str) -> str | None:
 
 def _read(file: Path, kind: TableKind) -> dict[str, Any]:
     try:
-        with file.open("rb") as opened:
-            return tomllib.load(opened)
+        return read_toml(read_bytes(file, MAX_SETTINGS))
     except OSError as error:
         reason = error.strerror or "unknown reason"
         raise ConfigError(f"The file of {kind.many} {file} cannot be read ({reason}): {kind.fix}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ParseError as error:
         # Only the place: the parser's message may quote the line, and a key might stand there.
         place = re.search(r"\(at ([^)]*)\)", str(error))
-        where = f" at {place[1]}" if place else ""
-        raise ConfigError(f"{file.name} is not valid TOML{where}: fix it there.") from None
+        where = f" at {place[1]}: fix it there" if place else f": {error}"
+        raise ConfigError(f"{file.name} is not valid TOML{where}.") from None
 
 
 def read_settings(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,10 @@ from typing import TypeVar
 
 from crm.errors import CriterionError
 from crm.paths import BUNDLED
+from parsing.documents import read_json, read_toml
+from parsing.files import read_bytes
+from parsing.limits import ParseError
+from parsing.messages import REORDERING
 
 MAX_LENGTH = 300
 """Characters in one criterion; the sentence encoder reads 256 tokens."""
@@ -29,8 +32,6 @@ MAX_CRITERIA = 200
 Choice = TypeVar("Choice", bound=StrEnum)
 
 _LIST_MARKER = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])(?:\s+|$)")
-# Marks that turn the direction of writing around; they could make a criterion look like another one.
-_REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _AVOID_PREFIX = re.compile(r"^avoid(?:\s*:\s*|\s+|$)", re.IGNORECASE)
 
 
@@ -191,7 +192,7 @@ def normalise(text: str) -> str:
         " " if character.isspace() else character
         for character in text
         if character.isspace()
-        or (unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn") and character not in _REORDERING)
+        or (unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn") and character not in REORDERING)
     )
     # Composed last: a dropped character may have stood between a letter and its accent.
     return " ".join(unicodedata.normalize("NFC", printable).split())
@@ -247,7 +248,7 @@ def read_criteria_list(path: Path) -> tuple[LabelledCriteria, ...]:
             f"{path} is no list of criteria: give “{POPULAR}”, or a file that ends in .toml or .jsonl."
         )
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode()
     except OSError as error:
         raise CriterionError(
             f"The list of criteria {path} cannot be read ({error.strerror}): check its path."
@@ -263,8 +264,8 @@ def read_criteria_list(path: Path) -> tuple[LabelledCriteria, ...]:
 
 def _toml(path: Path, text: str) -> Iterator[tuple[str, object]]:
     try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        tables = read_toml(text)
+    except ParseError as error:
         raise CriterionError(f"{path} is not valid TOML: {error}.") from error
     values = tables.pop(_TABLE, [])
     if tables or not isinstance(values, list):
@@ -279,8 +280,8 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[str, object]]:
         if line.strip():
             place = f"{path}, line {number}"
             try:
-                yield place, json.loads(line)
-            except (ValueError, RecursionError) as error:
+                yield place, read_json(line)
+            except ParseError as error:
                 raise CriterionError(f"{place} is not valid JSON: {error}.") from error
 
 

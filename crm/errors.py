@@ -5,9 +5,17 @@ The classes are as many as callers act on differently; what only needs to be sho
 
 from __future__ import annotations
 
+from parsing.messages import shown
+
 
 class CRMError(ValueError):
-    """Base of the errors a person can fix: their message is shown to them as it stands."""
+    """Base of the errors a person can fix: their message is shown to them as it stands.
+
+    What it quotes of strange text is made fit for that.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shown(message))
 
 
 class CriterionError(CRMError):

@@ -115,6 +115,11 @@ class CRM(Protocol):
         """Fill a score matrix block by block, in an order in which every prefix is a fair sample."""
 
 
+def reads_criteria(crm: CRM) -> bool:
+    """Return whether a judge takes criteria; one that has no ``reads_criteria``, to say no, does."""
+    return bool(getattr(crm, "reads_criteria", True))
+
+
 @dataclass(frozen=True)
 class ShownPrompt:
     """What a model is shown, to the character.

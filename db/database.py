@@ -101,7 +101,12 @@ def _parse(url: str) -> URL:
 
 
 def _sqlite_engine(url: URL) -> Engine:
-    folder = Path(str(url.database)).parent
+    file = Path(str(url.database))
+    if file.exists() and not file.is_file():
+        raise DatabaseError(
+            f"Cannot open {place(url)}: it is a folder or a device; set {URL_VARIABLE} to a file in a folder."
+        )
+    folder = file.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -183,6 +188,8 @@ def _file_lock(engine: Engine, path: str, wait: float, taken: DatabaseError) -> 
     """Hold a lock file; raise ``taken`` if another holds it all the time."""
     lock = FileLock(path, timeout=wait)
     try:
+        # Where no file can be made, as in /proc, the lock would be waited for in vain.
+        Path(path).touch()
         lock.acquire()
     except Timeout:
         raise taken from None

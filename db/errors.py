@@ -2,13 +2,18 @@
 
 from collections.abc import Iterable
 
+from parsing.messages import shown
+
 
 class DatabaseError(Exception):
     """Base of every error this package raises on purpose, and what it raises where nothing else can be done.
 
     The database cannot be opened, another process holds it, stored bytes are damaged, or what is to be stored
-    does not fit what is there.
+    does not fit what is there. What the message quotes is made fit to be shown.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shown(message))
 
 
 class NotFoundError(DatabaseError):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from db.errors import DatabaseError
+from parsing.files import check_archive
 
 # The beginning of an array of `pack`: the .npy format, version 1.0, with the header as numpy writes it.
 _NPY = re.compile(
@@ -73,6 +74,7 @@ def unpack(payload: bytes, only: Collection[str] | None = None) -> dict[str, NDA
     """
     try:
         with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+            check_archive(archive, len(payload))
             names = {name.removesuffix(".npy"): name for name in archive.namelist()}
             wanted = names if only is None else [name for name in names if name in only]
             return {name: _array(archive.read(names[name])) for name in wanted}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from leaderboard.file_formats import describe
 from leaderboard.result import Leaderboard
+from parsing.documents import read_toml
+from parsing.yaml_text import read_yaml
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SPECIAL = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
@@ -25,7 +24,7 @@ _SPECIAL = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
 
 def version() -> str:
     """Return the version of this software, from its project file."""
-    project: str = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    project: str = read_toml((_ROOT / "pyproject.toml").read_bytes())["project"]["version"]
     return project
 
 
@@ -80,5 +79,5 @@ def _escaped(text: str) -> str:
 
 @cache
 def _software() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((_ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    found: dict[str, Any] = read_yaml((_ROOT / "CITATION.cff").read_bytes(), depth=9)
     return found

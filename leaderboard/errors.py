@@ -1,8 +1,13 @@
 """What can go wrong with rankings: each message is one sentence that says how to fix it, shown as is."""
 
+from parsing.messages import shown
+
 
 class LeaderboardError(ValueError):
-    """Something that the person who sees the message can fix."""
+    """Something that the person who sees the message can fix; what it quotes is made fit to be shown."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shown(message))
 
 
 class UploadError(LeaderboardError):

@@ -21,6 +21,8 @@ from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.columns import STATISTIC_COLUMNS
 from leaderboard.statistics.correlation import Correlations, Measure
 from leaderboard.statistics.ranking import Ranking
+from parsing.files import read_bytes
+from parsing.tables import RowError, csv_rows
 
 WIN_RATE_COLUMNS = (
     *("crm", "crm_version", "criteria_key", "criteria", "category", "llm"),
@@ -270,13 +272,13 @@ def read_ranking_csv(source: Path | str) -> dict[str, float]:
 def _rows(source: Path | str) -> list[list[str]]:
     """Return all rows of a CSV file or text; a byte order mark, which spreadsheets write, is dropped."""
     try:
-        text = source.read_bytes().decode("utf-8") if isinstance(source, Path) else source
-        return list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True))
+        text = read_bytes(source).decode("utf-8") if isinstance(source, Path) else source
+        return list(csv_rows(io.StringIO(text.removeprefix("\ufeff"), newline="")))
     except OSError as error:
         raise LeaderboardError(f"{source} cannot be read ({error.strerror}): check the path.") from error
     except UnicodeDecodeError as error:
         raise LeaderboardError(f"{source} is not UTF-8 text: save it as CSV in UTF-8.") from error
-    except csv.Error as error:
+    except RowError as error:
         raise LeaderboardError(f"The ranking is not valid CSV ({error}): save it as CSV again.") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Collection
@@ -21,6 +20,8 @@ from db.records import BenchmarkInfo
 from db.repositories.benchmarks import find_benchmark
 from db.repositories.bundles import export_bundle, import_bundle
 from db.repositories.scores import list_scores
+from parsing.documents import read_json
+from parsing.files import read_bytes
 from precompute.embed import EmbedSummary, embed_benchmark
 from precompute.errors import PrecomputeError, file_error
 from precompute.load import check_slug
@@ -64,6 +65,8 @@ def save_bundle(
         PrecomputeError: nothing is stored of one of the judges; the file about it is malformed; the file
             cannot be written.
     """
+    if target.is_dir():
+        raise PrecomputeError(f"Cannot write {target}, a folder: name a file, such as {slug}.usl.zip.")
     with database.session() as session:
         benchmark = find_benchmark(session, slug)
         bundle = export_bundle(session, benchmark, with_texts is not False, crms)
@@ -208,7 +211,7 @@ def described(bundle: Bundle, path: Path) -> Bundle:
 
 def _read_about(path: Path) -> dict[str, Any]:
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = read_json(read_bytes(path))
     except OSError as error:
         raise file_error(path, f"it cannot be read ({error.strerror})") from error
     except ValueError as error:

@@ -4,10 +4,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from crm.llm.settings import no_llm_message
+from parsing.messages import shown
 
 
 class PrecomputeError(ValueError):
-    """What this package raises on purpose: bad input, or a job that cannot go on."""
+    """What this package raises on purpose: bad input, or a job that cannot go on.
+
+    What the message quotes of strange text is made fit to be shown.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shown(message))
 
 
 def file_error(path: Path, reason: str, row: int | None = None) -> PrecomputeError:

@@ -28,6 +28,9 @@ from leaderboard.llm_facts.catalogue import (
     Price,
     Rating,
 )
+from parsing.documents import read_json
+from parsing.files import read_bytes
+from parsing.limits import ParseError
 from precompute.errors import PrecomputeError, file_error
 
 PACKAGE = "genai-prices"
@@ -100,8 +103,8 @@ def _json(path: Path) -> Any:
     if not path.is_file():
         raise file_error(path, f"there is no such file: name the folder that holds {RATINGS_FILE}")
     try:
-        return json.loads(path.read_text("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError):
+        return read_json(read_bytes(path))
+    except ParseError:
         raise file_error(path, "it is not valid JSON: download it again") from None
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from crm.version import version_of
+from parsing.documents import read_toml
+from parsing.files import MAX_SETTINGS, read_bytes
+from parsing.limits import ParseError
 from precompute.errors import PrecomputeError
 
 BUNDLED_SAFETY_LIST = Path(__file__).parent / "safety.toml"
@@ -50,11 +52,10 @@ def read_safety_list(file: Path = BUNDLED_SAFETY_LIST) -> SafetyList:
         PrecomputeError: The file cannot be read, or is none.
     """
     try:
-        with file.open("rb") as opened:
-            themes = tomllib.load(opened)
+        themes = read_toml(read_bytes(file, MAX_SETTINGS))
     except OSError as error:
         raise _list_error(file.name, f"cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ParseError as error:
         raise _list_error(file.name, f"is no TOML ({error})") from error
     for theme, words in themes.items():
         if not isinstance(words, list) or not all(map(_is_phrase, words)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,8 @@ from crm.backends._text_judge import PromptSettings, TextJudge, TextJudgeSetting
 from crm.errors import CRMError, UnavailableError, one_line
 from crm.llm.prompt import FittedTemplate, PromptTemplate, Tokenizer
 from crm.protocol import Floats, Question, Workings, probabilities
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 
 class SequenceClassifier(Protocol):
@@ -235,7 +236,7 @@ def read_checkpoint_info(model: str, revision: str | None = None) -> CheckpointI
     if described is None:
         return CheckpointInfo(template=template)
     try:
-        content = json.loads(described.read_text(encoding="utf-8"))
+        content = read_json(read_bytes(described))
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']!r} instead of {FORMAT}")
         return CheckpointInfo(LABELS[content["loss"]], int(content["max_length"]), template)

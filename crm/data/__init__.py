@@ -2,6 +2,7 @@
 
 - ``corpora``: the texts that annotations speak of; ``fetching``: ``python -m crm corpora``, which loads them
 - ``pairs``: the one labelled pair, and the files that hold it
+- ``judge_benchmarks``: RewardBench 2, Personalized RewardBench and RubricBench, as published
 - ``noise``: criteria changed in ways that leave the label alone
 - ``taxonomy``: clusters and themes of criteria, as shipped
 - ``clustering``: how these are found; ``topic_model``: BERTopic's pipeline, also used for topics of queries

@@ -6,8 +6,6 @@ of current LLMs are from six repositories, see ``bundled/modern/README.md``.
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from crm.errors import CRMError
+from parsing.documents import read_json
+from parsing.files import gunzipped, read_bytes
+from parsing.limits import ParseError
 
 INDEX_LLM = "gpt4_1106_preview"
 """The LLM in whose ``model_outputs.json`` an annotation's instruction index counts."""
@@ -116,10 +117,10 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line.decode("utf-8"))
+                row = read_json(line.decode("utf-8"), keep_halves=True)
             except UnicodeDecodeError as error:
                 raise CRMError(f"{path.name}, row {number}: not UTF-8 text.") from error
-            except ValueError as error:
+            except ParseError as error:
                 raise CRMError(f"{path.name}, row {number}: not JSON ({error}).") from error
             if not isinstance(row, dict):
                 raise CRMError(f"{path.name}, row {number}: not a JSON object.")
@@ -193,9 +194,8 @@ class CorporaTexts:
 
     def _read_modern(self, source: str) -> dict[tuple[str, str], tuple[str, str]]:
         path = self._there(modern_file(source))
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            rows = map(json.loads, lines)
-            return {(row["prompt_id"], row["llm"]): (row["prompt"], row["response"]) for row in rows}
+        rows = map(read_json, gunzipped(read_bytes(path)).splitlines())
+        return {(row["prompt_id"], row["llm"]): (row["prompt"], row["response"]) for row in rows}
 
     def _read_flask(self, llm: str) -> dict[int, str]:
         path = self._there(flask_file(llm).path)
@@ -215,7 +215,7 @@ def read_alpaca_eval(corpora: Path, llm: str) -> dict[str, str]:
     path = corpora / alpaca_eval_file(llm).path
     if not path.is_file():
         raise CRMError(f"There is no file {path}: the corpora must lie in their upstream layout.")
-    rows: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    rows: list[dict[str, str]] = read_json(read_bytes(path), keep_halves=True)
     return {row["instruction"]: row["output"] for row in rows}
 
 

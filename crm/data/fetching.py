@@ -17,11 +17,15 @@ from crm.data.pairs import MODERN_ANNOTATIONS, OWN_ANNOTATIONS
 from crm.errors import CRMError
 from crm.paths import CORPORA, PREFERENCES
 from crm.report_table import ReportTable
+from parsing.files import joined
+from parsing.limits import ParseError
 
 PUBLISHED = "https://raw.githubusercontent.com"
 """Where single files of GitHub's repositories are served."""
 SHIPPED = (PREFERENCES, OWN_ANNOTATIONS, MODERN_ANNOTATIONS)
 _TIMEOUT = 120.0
+_MAX_FILE = 256 * 2**20
+"""Bytes of one file at most."""
 _MAX_REASONS = 3
 _errors = Console(stderr=True)
 
@@ -74,10 +78,15 @@ def fetch_corpora(
     """
     failed: dict[CorpusFile, str] = {}
     reached = False
-    with httpx2.Client(timeout=_TIMEOUT, follow_redirects=True) as client:
+    # A redirect could lead to somebody who was not named.
+    with httpx2.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
         for file in files:
             try:
-                answer = client.get(f"{published.rstrip('/')}/{file.published}")
+                with client.stream("GET", f"{published.rstrip('/')}/{file.published}") as answer:
+                    content = joined(answer.iter_bytes(), _MAX_FILE)
+            except ParseError as error:
+                failed[file] = str(error)
+                continue
             except httpx2.HTTPError as error:
                 if not reached:
                     raise CRMError(
@@ -90,7 +99,7 @@ def fetch_corpora(
             if answer.status_code != httpx2.codes.OK:
                 failed[file] = f"status {answer.status_code}"
                 continue
-            _write(folder / file.path, answer.content)
+            _write(folder / file.path, content)
             on_file(file)
     return failed
 

@@ -37,7 +37,7 @@ class LabelledPair:
 
     Attributes:
         pair: Query and responses.
-        criteria: What to judge by.
+        criteria: What to judge by; none where a preference is known without its reasons.
         label: +1 where A is preferred, −1 where B, 0 for a tie, in between where opinions are divided; NaN
             where it is not known.
         kind: One of ``KINDS``.
@@ -73,6 +73,10 @@ class LabelledPair:
         if criterion in self.extra:
             kind = "avoid" if criterion.polarity is Polarity.AVOID else "keyword"
         return replace(self, criteria=CriteriaSet((criterion,)), kind=kind, opposite=CriteriaSet(), extra=())
+
+    def unguided(self) -> LabelledPair:
+        """Return the same as a judge of general preference is asked: without any criteria."""
+        return replace(self, criteria=CriteriaSet())
 
     def without_criteria(self, withheld: Container[str]) -> LabelledPair:
         """Return the same less some criteria, by their texts, on either side."""
@@ -211,8 +215,8 @@ def read_labelled_pairs(
     """Read pairs with a known verdict.
 
     Two formats are told apart by their fields: CRM training data {"idx", "prompt", "model_a", "model_b",
-    "criteria", "preference"}, with a "kind" where a line is a single criterion, and criteria annotations,
-    whose texts are joined from ``corpora``.
+    "criteria", "preference"}, with a "kind" where a line is a single criterion, and with no criteria where
+    only the preference is known; and criteria annotations, whose texts are joined from ``corpora``.
 
     Raises:
         CRMError: Naming row and reason.
@@ -232,8 +236,9 @@ def read_labelled_pairs(
 def with_opposites(examples: Sequence[LabelledPair]) -> list[LabelledPair]:
     """Return the examples with the list under which the other response of the same pair is preferred.
 
-    Training data has a line for each direction of a pair, which share id and texts, whatever the order of the
-    responses; noise must know both. Several lists for one side are joined.
+    Training data has a line for each direction of a pair; noise must know both. They share their texts, in
+    whatever order of the responses, and not always their id: ``extract-criteria`` used to number either side.
+    Several lists for one side are joined.
     """
     in_favour: dict[tuple[str, ...], dict[str, dict[Criterion, None]]] = {}
 
@@ -255,8 +260,7 @@ def with_opposites(examples: Sequence[LabelledPair]) -> list[LabelledPair]:
 
 
 def _identity(item: LabelledPair) -> tuple[str, ...]:
-    first, second = sorted((item.pair.response_a, item.pair.response_b))
-    return repr(item.id), item.pair.query, first, second
+    return item.pair.query, *sorted((item.pair.response_a, item.pair.response_b))
 
 
 def _responses(item: LabelledPair) -> tuple[str, str]:
@@ -285,7 +289,7 @@ def _from_training_line(row: Mapping[str, Any]) -> LabelledPair:
     if row["preference"] not in tuple(labels):
         raise ValueError(f"the preference {row['preference']!r} is none of {', '.join(labels)}")
     pair = Pair(_text(row, "prompt"), _reply(row, "model_a"), _reply(row, "model_b"))
-    criteria = CriteriaSet.from_json(row["criteria"])
+    criteria = CriteriaSet.from_json(row.get("criteria", []))
     kind = _text(row, "kind") if "kind" in row else "list"
     return LabelledPair(
         pair, criteria, labels[row["preference"]], kind, id=row["idx"], instruction=pair.query

@@ -22,6 +22,8 @@ from crm.embedded.encoder import sentence_encoder
 from crm.errors import CRMError
 from crm.paths import BUNDLED
 from crm.protocol import Floats
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 CLUSTERS_FILE = BUNDLED / "criterion-clusters-1.parquet"
 
@@ -233,7 +235,7 @@ class CriterionThemes:
     def load(cls, path: Path) -> CriterionThemes:
         """Read what ``save`` wrote. Raises CRMError: There is none, or it cannot be read."""
         try:
-            return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
+            return cls.from_json(read_json(read_bytes(path)))
         except OSError as error:
             raise CRMError(f"{path} cannot be read ({error.strerror}): {_REMAKE_THEMES}.") from error
         except ValueError as error:

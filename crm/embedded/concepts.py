@@ -24,6 +24,7 @@ from crm.embedded.counts import count_names, countables, limited_columns
 from crm.embedded.encoder import RowCache
 from crm.embedded.limits import read_limit
 from crm.embedded.representation import load_arrays
+from crm.embedded.spelling import Spelling
 from crm.embedded.surface import N_TURNS_OF_LESS, contrasted, enumerated, turns
 from crm.embedded.wish_network import WishNetwork, prob_by_each
 from crm.errors import UnavailableError
@@ -60,11 +61,12 @@ class ConceptClassifier:
     Attributes:
         names: Identifiers of the K concepts; those that can be counted come first, in their counts' order.
         networks: Their classes: no concept, then more and less of each.
+        spelling: By which slips are mended before a criterion is read.
     """
 
-    def __init__(self, names: Sequence[str], networks: Sequence[WishNetwork]) -> None:
+    def __init__(self, names: Sequence[str], networks: Sequence[WishNetwork], spelling: Spelling) -> None:
         """Join networks of ``1 + 2 K`` classes."""
-        self.names, self.networks = tuple(names), tuple(networks)
+        self.names, self.networks, self.spelling = tuple(names), tuple(networks), spelling
         self._known: RowCache[Wording] = RowCache(_MAX_CACHED)
 
     @property
@@ -87,8 +89,8 @@ class ConceptClassifier:
         “Waffle” alone may be read as a complaint, the wish for less of it; then “avoid waffle” says what is
         meant.
         """
-        texts = [text for text, _ in wordings]
-        named = [row for row, (text, polarity) in enumerate(wordings) if _is_bare_name(text, polarity)]
+        texts = [self.spelling.corrected(text) for text, _ in wordings]
+        named = [row for row, (_, polarity) in enumerate(wordings) if _is_bare_name(texts[row], polarity)]
         prob = self._prob_of_texts([*texts, *(f"avoid {texts[row]}" for row in named)], bulk=bulk)
         prob, avoided = np.split(prob, [len(texts)])
         listed = np.array([_LIST.search(texts[row]) is not None for row in named], dtype=np.bool_)
@@ -127,7 +129,7 @@ class ConceptClassifier:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what its file stores."""
-        arrays: dict[str, NDArray[Any]] = {"names": np.array(self.names)}
+        arrays: dict[str, NDArray[Any]] = {"names": np.array(self.names), **self.spelling.arrays()}
         for place, network in enumerate(self.networks):
             arrays |= {f"{place}_{name}": array for name, array in network.arrays().items()}
         return arrays
@@ -139,15 +141,16 @@ class ConceptClassifier:
         Raises:
             UnavailableError: The file is absent, damaged or made for other counts.
         """
-        arrays = load_arrays(path, "names", "0_weight")
+        arrays = load_arrays(path, "names", "words", "foreign", "0_weight")
         names = tuple(arrays["names"].tolist())
         if names[: len(count_names())] != count_names():
             raise UnavailableError(f"{path.name} was fitted for other counts: fit it again.")
         of_each: dict[str, dict[str, NDArray[Any]]] = {}
-        for name in arrays.keys() - {"names"}:
+        for name in arrays.keys() - {"names", "words", "foreign"}:
             place, _, part = name.partition("_")
             of_each.setdefault(place, {})[part] = arrays[name]
-        return cls(names, [WishNetwork.from_arrays(of_each[place]) for place in sorted(of_each)])
+        networks = [WishNetwork.from_arrays(of_each[place]) for place in sorted(of_each)]
+        return cls(names, networks, Spelling(arrays["words"].tolist(), arrays["foreign"].tolist()))
 
 
 @dataclass(frozen=True)
@@ -280,6 +283,9 @@ def _as_contrast(wished: Floats, unwished: Floats) -> Floats:
 def _as_list(whole: Floats, parts: Floats) -> Floats:
     """Read “warm and funny” as both, where each is plain and one is what the whole was read as.
 
+    Of a part what is far behind its first concept is left out: beside a whole list it would weigh as much as
+    another part.
+
     Args:
         whole: Probabilities of the classes ``[1 + 2 K]``.
         parts: Those of each of P wishes ``[P, 1 + 2 K]``.
@@ -287,7 +293,10 @@ def _as_list(whole: Floats, parts: Floats) -> Floats:
     meant = set(parts.argmax(axis=1).tolist())
     is_plain = parts.max(axis=1).min() > _A_WISH
     if is_plain and len(meant) > 1 and int(whole.argmax()) in meant:
-        mean: Floats = parts.mean(axis=0)
+        of_concept = parts[:, 1:].reshape(len(parts), -1, 2).sum(axis=2)
+        near = of_concept >= _FAR_BEHIND * of_concept.max(axis=1, keepdims=True)
+        nearest = np.concatenate([parts[:, :1], parts[:, 1:] * np.repeat(near, 2, axis=1)], axis=1)
+        mean: Floats = (nearest / nearest.sum(axis=1, keepdims=True)).mean(axis=0)
         return mean
     return whole
 

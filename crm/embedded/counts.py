@@ -10,7 +10,6 @@ A reading grade is Flesch and Kincaid's (1975), with syllables as groups of vowe
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from crm.embedded.style import (
     short_lines,
     words,
 )
+from parsing.documents import read_toml
 
 COUNTS_FILE = Path(__file__).with_name("counts.toml")
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -80,7 +80,7 @@ class Countable:
 @cache
 def countables() -> tuple[Countable, ...]:
     """Return what is counted, in the stored order."""
-    return tuple(map(_countable, tomllib.loads(COUNTS_FILE.read_text("utf-8"))["count"]))
+    return tuple(map(_countable, read_toml(COUNTS_FILE.read_bytes())["count"]))
 
 
 def _countable(table: Mapping[str, str]) -> Countable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -19,6 +18,8 @@ from scipy.special import softmax
 from tokenizers import Tokenizer
 
 from crm.embedded.minilm import LowRank, Rows, last_states_of_each, load_minilm
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 DIMENSIONS = 384
 WINDOW = 256
@@ -360,7 +361,7 @@ def attentive_encoder(adaptation: Adaptation) -> AttentiveEncoder:
 def vocabulary() -> frozenset[str]:
     """Return the whole words that the encoder's tokenizer knows,
     in lower case: the most frequent of English."""
-    pieces = json.loads((_folder() / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    pieces = read_json(read_bytes(_folder() / "tokenizer.json"))["model"]["vocab"]
     return frozenset(piece for piece in pieces if piece.isalpha())
 
 

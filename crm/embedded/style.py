@@ -12,7 +12,6 @@ and ``closing`` look at either end of the text), or by a ``function`` of this mo
 from __future__ import annotations
 
 import re
-import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from parsing.documents import read_toml
 
 FEATURES_FILE = Path(__file__).with_name("style_features.toml")
 Count = Callable[[str], float]
@@ -83,7 +84,7 @@ class StyleSheet:
 @cache
 def style_sheet() -> StyleSheet:
     """Return the style features that representations count."""
-    return StyleSheet(tuple(map(_feature, tomllib.loads(FEATURES_FILE.read_text("utf-8"))["feature"])))
+    return StyleSheet(tuple(map(_feature, read_toml(FEATURES_FILE.read_bytes())["feature"])))
 
 
 def _feature(table: Mapping[str, Any]) -> StyleFeature:

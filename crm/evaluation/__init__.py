@@ -4,5 +4,8 @@
 - ``metrics``: accuracy, calibration and biases from arrays of verdicts
 - ``run``: asks a judge and measures its answers
 - ``report``: one judge's results, as stored and as tables
-- ``commands``: ``python -m crm evaluate``, ``evaluation-sets`` and ``criterion-clusters``
+- ``benchmarks``: the same on benchmarks from outside, by domain
+- ``rubric_judge``: an LLM that marks single responses by a rubric
+- ``downstream``: judges ranked by the responses that they choose
+- ``commands``: ``python -m crm evaluate``, ``best-of-n``, ``evaluation-sets`` and ``criterion-clusters``
 """

@@ -1,9 +1,11 @@
-"""``python -m crm``: find criterion clusters, make evaluation sets, evaluate judges."""
+"""``python -m crm``: find criterion clusters, make evaluation sets, evaluate judges, let them choose."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +16,26 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
 from crm.data.corpora import LeftOut
+from crm.data.judge_benchmarks import (
+    JudgeBenchmark,
+    JudgedPrompt,
+    is_judge_benchmark,
+    read_candidates,
+    read_judge_benchmark,
+)
+from crm.data.noise import Strength
 from crm.data.pairs import read_labelled_pairs
 from crm.data.taxonomy import criterion_clusters
 from crm.errors import CRMError
+from crm.evaluation.benchmarks import BenchmarkReport, benchmark_tables, drawn, evaluate_on
+from crm.evaluation.downstream import (
+    FIRST,
+    Candidates,
+    best_of_n,
+    downstream,
+    downstream_table,
+    write_rankings,
+)
 from crm.evaluation.report import (
     BUNDLED_REPORTS,
     JudgeReport,
@@ -26,9 +45,12 @@ from crm.evaluation.report import (
     statistics_table,
     write_report,
 )
+from crm.evaluation.rubric_judge import RubricJudge
 from crm.evaluation.run import Evaluation, evaluate, evaluate_judge
 from crm.evaluation.sets import EvaluationSets, build_sets, read_sets, write_sets
+from crm.llm.settings import llms_file, read_llms
 from crm.paths import CHECKPOINTS, CORPORA, PREFERENCES, ROOT
+from crm.protocol import CRM
 from crm.registry import DEFAULT, crm_names, get_crm
 from crm.report_table import ReportTable
 
@@ -47,6 +69,12 @@ AnnotationsArgument = Annotated[
     list[Path] | None, typer.Argument(metavar="ANNOTATIONS...", help="Criteria annotations (JSON Lines).")
 ]
 CorporaOption = Annotated[Path, typer.Option(help="The corpora with the annotated responses.")]
+WithoutCriteriaOption = Annotated[
+    bool, typer.Option("--without-criteria", help="Ask the judges for general preference.")
+]
+LLMsOption = Annotated[
+    Path | None, typer.Option(help="File of LLMs; without it USL_LLMS or llms.toml beside app.py.")
+]
 SeedOption = Annotated[int, typer.Option(help="Of every random choice.")]
 
 
@@ -80,6 +108,10 @@ def evaluation_sets_command(
     out: Annotated[Path, typer.Option(help="Folder of the sets; they hold the responses.")] = DEFAULT_SETS,
     general: Annotated[str, typer.Option(help="Judge that tells “+” from “−” without criteria.")] = DEFAULT,
     seed: SeedOption = 0,
+    noise_strength: Annotated[
+        Strength,
+        typer.Option(help="How much noise takes away: a minority by weight, or as many as in the paper."),
+    ] = Strength.STRICT_MAJORITY,
     table: Annotated[
         Path | None, typer.Option(help="Markdown file that the statistics are written to as well.")
     ] = None,
@@ -92,8 +124,8 @@ def evaluation_sets_command(
     pairs = read_annotations(annotations, corpora, left_out=left_out)
     _say(left_out.note(len(pairs), corpora))
     with _progress("pairs without criteria") as on_progress:
-        sets = build_sets(pairs, judge, criterion_clusters(), seed, on_progress)
-    manifest = write_sets(out, sets, seed, f"{judge.name} {judge.version}")
+        sets = build_sets(pairs, judge, criterion_clusters(), seed, on_progress, strength=noise_strength)
+    manifest = write_sets(out, sets, seed, f"{judge.name} {judge.version}", noise_strength)
     described = statistics_table(manifest)
     described.print()
     if table is not None:
@@ -103,7 +135,10 @@ def evaluation_sets_command(
 def evaluate_command(
     dataset: Annotated[
         Path,
-        typer.Argument(metavar="DATASET", help="Folder of evaluation sets, annotations or training data."),
+        typer.Argument(
+            metavar="DATASET",
+            help="Folder of evaluation sets, annotations, training data, or a benchmark of judges.",
+        ),
     ] = DEFAULT_SETS,
     *,
     crm: Annotated[str, typer.Option(help="Name of the judge.")] = DEFAULT,
@@ -127,8 +162,28 @@ def evaluate_command(
         typer.Option("--bundle", help="Store all shown results in bundled/judges and the table of judges."),
     ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Judge anew with the fast references, too.")] = False,
+    without_criteria: WithoutCriteriaOption = False,
+    rubric_judge: Annotated[
+        str | None,
+        typer.Option(help="LLM that marks responses by the benchmark's rubrics, beside the judge."),
+    ] = None,
+    llms: LLMsOption = None,
 ) -> None:
-    """Say how good a judge is: on evaluation sets in the layout of the paper's Table 2, or on other pairs."""
+    """Say how good a judge is: on evaluation sets as in the paper's Table 2, a benchmark, or other pairs."""
+    if is_judge_benchmark(dataset):
+        if any((criterion_crm, price_per_hour is not None, bundle, fresh)):
+            raise CRMError(
+                f"{dataset.name} is a benchmark of judges: --criterion-crm, --price-per-hour, --bundle and "
+                "--fresh are for a folder of evaluation sets."
+            )
+        asked = _Asked(read_judge_benchmark(dataset), without_criteria, limit, seed)
+        judges = [get_crm(name) for name in dict.fromkeys([crm, *(_REFERENCES if references else ())])]
+        _on_benchmark(asked, judges, _rubric_judge(rubric_judge, llms) if rubric_judge else None, save)
+        return
+    if rubric_judge is not None:
+        raise CRMError(f"{dataset} has no rubrics: --rubric-judge is for a benchmark of judges.")
+    if without_criteria and bundle:
+        raise CRMError("--bundle ships a judge as it is asked on the pages: leave out --without-criteria.")
     if dataset.suffix == ".jsonl" or dataset.is_file():
         if any((criterion_crm, limit, price_per_hour is not None, save, bundle, fresh)):
             raise CRMError(
@@ -139,7 +194,9 @@ def evaluate_command(
         judged = read_labelled_pairs(dataset, corpora, None if split == "all" else split, left_out)
         _say(left_out.note(len({item.pair for item in judged}), corpora))
         names = dict.fromkeys([crm, *(_REFERENCES if references else ())])
-        _print_evaluations([evaluate(get_crm(name), judged) for name in names])
+        _print_evaluations(
+            [evaluate(get_crm(name), judged, without_criteria=without_criteria) for name in names]
+        )
         return
     data = read_sets(dataset)
     with _progress(crm) as on_progress:
@@ -150,14 +207,122 @@ def evaluate_command(
             limit=limit,
             seed=seed,
             price_per_hour=price_per_hour,
+            without_criteria=without_criteria,
             progress=on_progress,
         )
-    write_report(save or _kept(dataset, crm), report)
+    write_report(save or _kept(dataset, report.judge), report)
     reports = [report, *(_references(data, dataset, report, fresh=fresh) if references else ())]
     for table in results_tables(reports):
         table.print()
     if bundle:
         _bundle(reports)
+
+
+def best_of_n_command(
+    dataset: Annotated[Path, typer.Argument(metavar="BENCHMARK", help="Benchmark of judges with rubrics.")],
+    candidates: Annotated[
+        Path, typer.Argument(metavar="CANDIDATES", help='Rows {"id", "candidates"}: JSON Lines or Parquet.')
+    ],
+    *,
+    crm: Annotated[list[str], typer.Option(help="Name of a judge; repeatable.")],
+    rubric_judge: Annotated[str, typer.Option(help="LLM that marks what they choose by the rubrics.")],
+    llms: LLMsOption = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for both rankings of the judges (CSV).")] = None,
+    without_criteria: WithoutCriteriaOption = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Prompts drawn from every domain.")] = None,
+    seed: Annotated[int, typer.Option(help="Of that draw.")] = 0,
+) -> None:
+    """Let judges choose the best of N responses, and rank them by it and by a benchmark."""
+    benchmark = read_judge_benchmark(dataset)
+    if not benchmark.has_rubrics:
+        raise CRMError(f"{benchmark.name} has no rubrics, by which choices are marked: take one that has.")
+    choices = read_candidates(candidates, benchmark)
+    asked = _Asked(benchmark, without_criteria, limit, seed)
+    prompts = [prompt for prompt in asked.prompts if prompt.id in choices]
+    if not prompts:
+        raise CRMError(f"{candidates.name} has no responses to the prompts that were drawn: raise --limit.")
+    marking, judges = _rubric_judge(rubric_judge, llms), [get_crm(name) for name in dict.fromkeys(crm)]
+    reports = [asked.report(judge) for judge in judges]
+    results = [
+        downstream(report.judge, prompts, asked.chosen(judge, prompts, choices), marking)
+        for judge, report in zip(judges, reports, strict=True)
+    ]
+    first = downstream(FIRST, prompts, [choices[prompt.id][0] for prompt in prompts], marking)
+    downstream_table(reports, results, first, marking.name).print()
+    if out is not None:
+        benchmark_ranking, downstream_ranking = write_rankings(out, reports, results)
+        typer.echo(f"python -m leaderboard correlate {benchmark_ranking} {downstream_ranking}")
+    _say_unusable(marking)
+
+
+def _on_benchmark(
+    asked: _Asked, judges: Sequence[CRM], rubric_judge: RubricJudge | None, save: Path | None
+) -> None:
+    reports = [asked.report(judge) for judge in judges]
+    if rubric_judge is not None:
+        reports.append(asked.report_by_rubric(rubric_judge))
+    for table in benchmark_tables(reports):
+        table.print()
+    if save is not None:
+        _save_json(save, [report.to_json() for report in reports])
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A benchmark and how judges are asked about it."""
+
+    benchmark: JudgeBenchmark
+    without_criteria: bool
+    limit: int | None
+    seed: int
+
+    @property
+    def prompts(self) -> list[JudgedPrompt]:
+        """Those that are drawn."""
+        return drawn(self.benchmark.prompts, self.limit, self.seed)
+
+    def report(self, judge: CRM) -> BenchmarkReport:
+        """Ask a judge."""
+        with _progress(judge.name) as on_progress:
+            return evaluate_on(
+                judge,
+                self.benchmark,
+                without_criteria=self.without_criteria,
+                limit=self.limit,
+                seed=self.seed,
+                progress=on_progress,
+            )
+
+    def report_by_rubric(self, judge: RubricJudge) -> BenchmarkReport:
+        """Ask a judge that cannot do without the rubrics, and say what it left undecided."""
+        report = replace(self, without_criteria=False).report(judge)
+        _say_unusable(judge)
+        return report
+
+    def chosen(self, judge: CRM, prompts: Sequence[JudgedPrompt], candidates: Candidates) -> list[str]:
+        """Let a judge choose a response to each prompt."""
+        with _progress(f"{judge.name}, choosing") as on_progress:
+            return best_of_n(
+                judge, prompts, candidates, without_criteria=self.without_criteria, progress=on_progress
+            )
+
+
+def _rubric_judge(name: str, llms: Path | None) -> RubricJudge:
+    (llm,) = read_llms(llms_file(llms), [name])
+    return RubricJudge(llm)
+
+
+def _say_unusable(judge: RubricJudge) -> None:
+    if judge.unusable:
+        _say(f"{judge.name}: {judge.unusable:,} responses got no marks, as the LLM's replies were of no use.")
+
+
+def _save_json(path: Path, value: object) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise CRMError(f"{path} cannot be written ({error.strerror}).") from error
 
 
 def _references(
@@ -255,5 +420,6 @@ def _print_evaluations(evaluations: Sequence[Evaluation]) -> None:
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line of ``python -m crm``."""
     app.command("evaluate")(evaluate_command)
+    app.command("best-of-n")(best_of_n_command)
     app.command("evaluation-sets")(evaluation_sets_command)
     app.command("criterion-clusters")(criterion_clusters_command)

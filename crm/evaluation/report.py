@@ -17,6 +17,8 @@ from crm.evaluation.metrics import Accuracy, LengthBias, PositionBias, Reliabili
 from crm.evaluation.sets import TABLE, Generalization, Manifest, Subset
 from crm.paths import BUNDLED
 from crm.report_table import ReportTable
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 _REPORT_FORMAT = 1
 _HELD_OUT_JUDGE = "stand_in"
@@ -120,7 +122,7 @@ class JudgeReport:
 def read_report(path: Path) -> JudgeReport:
     """Read a stored report. Raises CRMError: There is none, or it cannot be read."""
     try:
-        return JudgeReport.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return JudgeReport.from_json(read_json(read_bytes(path)))
     except OSError as error:
         raise CRMError(f"{path} cannot be read ({error.strerror}).") from error
     except ValueError as error:
@@ -155,11 +157,12 @@ def statistics_table(manifest: Manifest) -> ReportTable:
     """Return what is in every set."""
     return ReportTable(
         "Evaluation sets",
-        ("set", "samples", "turns", "criteria", "A : B", "of dev"),
+        ("set", "samples", "left out", "turns", "criteria", "A : B", "of dev"),
         tuple(
             (
                 Subset(entry.subset).label,
                 f"{entry.samples:,}",
+                "" if (left_out := manifest.left_out(Subset(entry.subset))) is None else f"{left_out:,}",
                 f"{entry.turns:.1f}",
                 f"{entry.criteria:.1f}",
                 f"{entry.label_a} : {entry.label_b}",
@@ -167,9 +170,10 @@ def statistics_table(manifest: Manifest) -> ReportTable:
             )
             for entry in manifest.statistics
         ),
-        f"“+” is the side that {manifest.general} favours without criteria, “−” the other. Turns and "
-        "criteria are means a sample. “Of dev” counts samples on instructions kept from training. "
-        f"Seed {manifest.seed}.",
+        f"“+” is the side that {manifest.general} favours without criteria, “−” the other. “Left out” "
+        "are lists that the noise could not be applied to. Turns and criteria are means a sample. “Of dev” "
+        "counts samples on instructions kept from training. "
+        f"Noise {manifest.strength.value}, seed {manifest.seed}.",
     )
 
 

@@ -25,7 +25,7 @@ from crm.evaluation.metrics import (
 from crm.evaluation.report import JudgeReport, JudgingSpeed
 from crm.evaluation.sets import TABLE, EvaluationSets, Subset
 from crm.llm.chat_model import Metered
-from crm.protocol import CRM
+from crm.protocol import CRM, reads_criteria
 from crm.report_table import describe_machine
 
 
@@ -43,10 +43,19 @@ class Evaluation:
     calibration_error: float
 
 
-def evaluate(crm: CRM, judged: Sequence[LabelledPair]) -> Evaluation:
-    """Judge labelled pairs; ties are left out."""
+def asked_name(crm: CRM, *, without_criteria: bool) -> str:
+    """Return how results name a judge: with ∅ where it was asked without criteria."""
+    return f"{crm.name} ∅" if without_criteria else crm.name
+
+
+def evaluate(crm: CRM, judged: Sequence[LabelledPair], *, without_criteria: bool = False) -> Evaluation:
+    """Judge labelled pairs; ties are left out.
+
+    A judge of general preference, which reads no criteria, is always asked without them.
+    """
     decided = [item for item in judged if item.label]
-    verdicts = crm.judge([item.question for item in decided])
+    without_criteria |= not reads_criteria(crm)
+    verdicts = crm.judge([(item.unguided() if without_criteria else item).question for item in decided])
     scores: dict[str, list[float]] = {}
     lists = []
     for item, verdict in zip(decided, verdicts, strict=True):
@@ -58,7 +67,7 @@ def evaluate(crm: CRM, judged: Sequence[LabelledPair]) -> Evaluation:
             for alone in verdict.per_criterion:
                 scores.setdefault("criterion", []).append(right(alone, item.label))
     return Evaluation(
-        crm=crm.name,
+        crm=asked_name(crm, without_criteria=without_criteria),
         accuracies=tuple(accuracy(subset, values) for subset, values in scores.items()),
         calibration_error=calibration_error(
             np.array([prob for prob, _ in lists]), np.array([won for _, won in lists], dtype=np.bool_)
@@ -82,6 +91,7 @@ def evaluate_judge(
     limit: int | None = None,
     seed: int = 0,
     price_per_hour: float | None = None,
+    without_criteria: bool = False,
     progress: ProgressCallback = lambda done, total: None,
 ) -> JudgeReport:
     """Ask a judge every question of the sets, and those of “T+” and “T−” in the other order, too.
@@ -94,6 +104,7 @@ def evaluate_judge(
         limit: Draw at most so many questions from every set and kind of single criterion.
         seed: Of that draw.
         price_per_hour: Price of the machine, where the judge does not report its own cost.
+        without_criteria: Ask for general preference, as a judge that reads no criteria is always asked.
 
     Raises:
         CRMError: The judge cannot answer.
@@ -103,6 +114,9 @@ def evaluate_judge(
     asked = {
         name: _drawn([item for item in items if item.label], limit, seed) for name, items in _parts(data)
     }
+    without_criteria |= not reads_criteria(crm)
+    if without_criteria:
+        asked = {name: [item.unguided() for item in items] for name, items in asked.items()}
     plus, minus = Subset.TOPIC_PLUS.value, Subset.TOPIC_MINUS.value
     if not asked[plus]:
         raise CRMError("The evaluation sets hold no question on new topics: make them from annotations.")
@@ -129,7 +143,7 @@ def evaluate_judge(
         [[len(item.pair.response_a), len(item.pair.response_b)] for item in plain], dtype=np.float64
     ).T
     return JudgeReport(
-        judge=crm.name,
+        judge=asked_name(crm, without_criteria=without_criteria),
         version=crm.version,
         data=data.manifest.digest,
         limit=limit,

@@ -26,12 +26,14 @@ from typing import Any, Literal
 import numpy as np
 
 from crm.criteria import CriteriaSet, Criterion
-from crm.data.noise import Noise, Noiser
+from crm.data.noise import NOISES, Noiser, Strength
 from crm.data.pairs import Directions, LabelledPair, favoured_labels, read_labelled_pairs
 from crm.data.taxonomy import CriterionClusters
 from crm.embedded.encoder import ProgressCallback
 from crm.errors import CRMError
 from crm.protocol import CRM
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 Generalization = Literal["topic", "criterion"]
 
@@ -71,7 +73,8 @@ TABLE: Mapping[Generalization, tuple[Subset, ...]] = {
 }
 """The five sets of each kind in the order of the paper's Table 2."""
 
-_NOISES = (Noise.REMOVE, Noise.ADD, Noise.REPLACE)
+NOISED: Mapping[Subset, Subset] = {noised: minus for _, minus, *others in TABLE.values() for noised in others}
+"""The set that each noised one was made from."""
 
 
 def build_sets(
@@ -80,6 +83,8 @@ def build_sets(
     clusters: CriterionClusters,
     seed: int = 0,
     progress: ProgressCallback = lambda done, total: None,
+    *,
+    strength: Strength = Strength.STRICT_MAJORITY,
 ) -> dict[Subset, list[LabelledPair]]:
     """Return all evaluation sets; the same pairs, judge, clusters and seed give the same sets.
 
@@ -89,6 +94,7 @@ def build_sets(
         pairs: All annotated pairs, both directions of each, both splits.
         general: The judge whose verdict without criteria decides between “+” and “−”.
         seed: Of the noises and of the order of responses.
+        strength: Of the noises.
 
     Raises:
         CRMError: No pair is in the split ``dev``.
@@ -109,7 +115,8 @@ def build_sets(
     for offset, (names, directions) in enumerate(zip(TABLE.values(), (unseen, held_out), strict=True)):
         pool = [criterion for item in directions for criterion in item.criteria]
         rng = np.random.default_rng([seed, offset])
-        sets |= dict(zip(names, _five_sets(directions, orders, Noiser(numbers, pool), rng), strict=True))
+        noiser = Noiser(numbers, pool, strength)
+        sets |= dict(zip(names, _five_sets(directions, orders, noiser, rng), strict=True))
     sets[Subset.SINGLE] = [orders.ordered(single) for single in _singles(numbered, withheld)]
     return sets
 
@@ -139,7 +146,7 @@ def _five_sets(
     minus = [item for item in directions if not orders.favours(item)]
     yield [orders.ordered(item) for item in directions if orders.favours(item)]
     yield [orders.ordered(item) for item in minus]
-    for noise in _NOISES:
+    for noise in NOISES:
         noised = [(item, noiser.noised(item.criteria, item.opposite, noise, rng)) for item in minus]
         yield [
             orders.ordered(replace(item, criteria=criteria))
@@ -214,12 +221,21 @@ class Manifest:
         general: Name and version of the judge that told “+” from “−”.
         statistics: One entry a set.
         digests: SHA-256 of every set's file, in hex.
+        strength: Of the noises.
     """
 
     seed: int
     general: str
     statistics: tuple[SetStatistics, ...]
     digests: Mapping[str, str]
+    strength: Strength = Strength.STRICT_MAJORITY
+
+    def left_out(self, subset: Subset) -> int | None:
+        """Return how many lists a noise could not be applied to; None for a set without noise."""
+        if subset not in NOISED:
+            return None
+        samples = {entry.subset: entry.samples for entry in self.statistics}
+        return samples[NOISED[subset]] - samples[subset]
 
     @property
     def digest(self) -> str:
@@ -236,7 +252,11 @@ class EvaluationSets:
 
 
 def write_sets(
-    folder: Path, sets: Mapping[Subset, Sequence[LabelledPair]], seed: int, general: str
+    folder: Path,
+    sets: Mapping[Subset, Sequence[LabelledPair]],
+    seed: int,
+    general: str,
+    strength: Strength = Strength.STRICT_MAJORITY,
 ) -> Manifest:
     """Write every set as ``NAME.jsonl``; the manifest comes last, so that a folder with one is whole.
 
@@ -252,7 +272,7 @@ def write_sets(
             (folder / f"{subset}.jsonl").write_bytes(_utf8(content))
             digests[subset.value] = hashlib.sha256(_utf8(content)).hexdigest()
         statistics = tuple(_statistics(subset, samples) for subset, samples in sets.items())
-        manifest = Manifest(seed, general, statistics, digests)
+        manifest = Manifest(seed, general, statistics, digests, strength)
         described = {"format": _MANIFEST_FORMAT, **asdict(manifest)}
         (folder / MANIFEST).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
@@ -283,12 +303,13 @@ def read_manifest(folder: Path) -> Manifest:
     if not path.is_file():
         raise CRMError(f"There are no evaluation sets in {folder}: {_REMAKE}.")
     try:
-        described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        described: dict[str, Any] = read_json(read_bytes(path))
         return Manifest(
             described["seed"],
             described["general"],
             tuple(SetStatistics(**entry) for entry in described["statistics"]),
             described["digests"],
+            Strength(described.get("strength", Strength.STRICT_MAJORITY)),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CRMError(f"{path} cannot be read: {_REMAKE}.") from error

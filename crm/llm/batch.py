@@ -14,6 +14,7 @@ from crm.llm.chat_model import FailureKind, LLMFailure, LLMReply, Outcome, Promp
 from crm.llm.client import LLMClient, RequestError
 from crm.llm.endpoint import CHAT_PATH, CONTENT_FILTER, endpoint_of, read_completion, request_body
 from crm.llm.settings import EndpointLLMSettings
+from parsing.documents import read_json
 
 MAX_REQUESTS = 50_000
 """Of one batch."""
@@ -194,7 +195,7 @@ class BatchEndpoint:
         # Only at line feeds: a text may hold other characters that end a line.
         for line in self._client.download(f"{_FILES}/{quote(file, safe='')}/content").split(b"\n"):
             try:
-                yield _Line.model_validate(json.loads(line))
+                yield _Line.model_validate(read_json(line))
             except ValueError:
                 continue
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from time import time
+from time import monotonic, time
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -18,11 +20,19 @@ from tenacity.wait import wait_exponential_jitter
 from crm.config import api_key
 from crm.errors import UnavailableError, one_line
 from crm.llm.chat_model import FailureKind
+from parsing.documents import read_json
+from parsing.limits import ParseError
 
 _PASSING = frozenset((408, 409, 425, 429))
 """Status codes beside those of failing servers (5xx) that may be over in a moment."""
 _OVERLOADED = frozenset((429, 503, 529))
 _SERVER_ERROR = 500
+_MAX_REPLY = 32 * 2**20
+"""Bytes of a reply, unpacked; the longest that LLMs write have less than one hundredth."""
+_MAX_FILE = 512 * 2**20
+"""Bytes of a file of replies, of which providers take 200 MB at a time."""
+_MAX_COMPLAINT = 2**20
+"""Bytes of an answer that is none, such as the page of a proxy."""
 _MAX_WAIT = 30.0
 """Seconds between two attempts at most, whatever a server asks for."""
 _MAX_CONNECT = 10.0
@@ -119,6 +129,15 @@ class RequestError(UnavailableError):
         return type(self), (str(self), self.kind, self.problem), self.__dict__
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """What a server answers, read to its end."""
+
+    status: int
+    content: bytes
+    retry_after: str = ""
+
+
 class LLMClient:
     """Talks JSON with one endpoint; may be shared between threads."""
 
@@ -166,7 +185,7 @@ class LLMClient:
 
         Raises UnavailableError: It is down, slow, refuses, or answers nonsense; as ``RequestError``.
         """
-        form = {"files": {"file": (name, content, "application/jsonl")}, "data": dict(fields)}
+        form: dict[str, Any] = {"files": {"file": (name, content, "application/jsonl")}, "data": dict(fields)}
         return self._json(self._patiently(self.endpoint.retries, "POST", path, **form))
 
     def download(self, path: str) -> bytes:
@@ -174,14 +193,14 @@ class LLMClient:
 
         Raises UnavailableError: The server is down, slow or refuses; as ``RequestError``.
         """
-        return self._patiently(self.endpoint.retries, "GET", path).content
+        return self._patiently(self.endpoint.retries, "GET", path, most=_MAX_FILE).content
 
     def answer_in(self, status: int, body: Any) -> Any:
         """Return the answer that stands in a file, as if the server gave it now.
 
         Raises RequestError: By its status it is none.
         """
-        return self._read(httpx2.Response(status, json=body), "")
+        return self._read(_Answer(status, json.dumps(body).encode()), "")
 
     async def post_once(self, client: httpx2.AsyncClient, path: str, body: Mapping[str, Any]) -> Any:
         """Return what the server answers to a JSON body at the first attempt.
@@ -191,13 +210,19 @@ class LLMClient:
         """
         try:
             # The client's own limit is for each piece that arrives: a server could drip for ever.
-            async with asyncio.timeout(self.endpoint.timeout):
-                response = await client.post(path, json=body)
+            async with (
+                asyncio.timeout(self.endpoint.timeout),
+                client.stream("POST", path, json=body) as response,
+            ):
+                content = bytearray()
+                async for piece in response.aiter_bytes():
+                    content += piece
+                    self._check_size(len(content), response.status_code, _MAX_REPLY)
         except TimeoutError:
             raise self._too_slow() from None
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
-        return self._read(response, path)
+        return self._read(_answer(response, bytes(content)), path)
 
     def without_key(self, text: str) -> str:
         """Return what an endpoint wrote, without the API key if it should repeat it."""
@@ -226,38 +251,55 @@ class LLMClient:
             "follow_redirects": False,
         }
 
-    def _patiently(self, retries: int, method: str, path: str, **sent: Any) -> httpx2.Response:
+    def _patiently(
+        self, retries: int, method: str, path: str, *, most: int = _MAX_REPLY, **sent: Any
+    ) -> _Answer:
         client = self.connect()
         attempts = Retrying(**retry_policy(retries, lambda error: error.passes, _MAX_WAIT))
-        return attempts(self._once, client, method, path, sent)
+        return attempts(self._once, client, method, path, sent, most)
 
     def _once(
-        self, client: httpx2.Client, method: str, path: str, sent: Mapping[str, Any]
-    ) -> httpx2.Response:
+        self, client: httpx2.Client, method: str, path: str, sent: Mapping[str, Any], most: int
+    ) -> _Answer:
+        content = bytearray()
         try:
-            response = client.request(method, path, **sent)
+            with client.stream(method, path, **sent) as response:
+                # The client's own limit is for each piece that arrives: a server could drip for ever. A file
+                # takes its time.
+                until = monotonic() + self.endpoint.timeout if most == _MAX_REPLY else math.inf
+                for piece in response.iter_bytes():
+                    content += piece
+                    self._check_size(len(content), response.status_code, most)
+                    if monotonic() > until:
+                        raise self._too_slow()
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
-        return self._checked(response, path)
+        return self._checked(_answer(response, bytes(content)), path)
 
-    def _read(self, response: httpx2.Response, path: str) -> Any:
-        return self._json(self._checked(response, path))
+    def _check_size(self, size: int, status: int, most: int) -> None:
+        """Return if so many bytes of an answer may be read; they are counted as they are unpacked."""
+        most = most if status == httpx2.codes.OK else _MAX_COMPLAINT
+        if size > most:
+            raise self.nonsense(f"more than {most // 2**20:,} MB")
 
-    def _checked(self, response: httpx2.Response, path: str) -> httpx2.Response:
-        """Return a response that is one."""
-        if response.status_code != httpx2.codes.OK:
-            raise self._of_status(response, path)
-        return response
+    def _read(self, answer: _Answer, path: str) -> Any:
+        return self._json(self._checked(answer, path))
 
-    def _json(self, response: httpx2.Response) -> Any:
+    def _checked(self, answer: _Answer, path: str) -> _Answer:
+        """Return an answer that is one."""
+        if answer.status != httpx2.codes.OK:
+            raise self._of_status(answer, path)
+        return answer
+
+    def _json(self, answer: _Answer) -> Any:
         try:
-            return response.json()
-        except ValueError:
+            return read_json(answer.content)
+        except ParseError:
             raise self.nonsense("no JSON") from None
 
-    def _of_status(self, response: httpx2.Response, path: str) -> RequestError:
-        status, wait = response.status_code, _asked_to_wait(response)
-        message, code = _own_words(response)
+    def _of_status(self, answer: _Answer, path: str) -> RequestError:
+        status, wait = answer.status, _asked_to_wait(answer.retry_after)
+        message, code = _own_words(answer.content)
         if status in (401, 403):
             what = f"refuses the API key (status {status})"
             return self._error(FailureKind.REFUSED_KEY, what, lasts=True)
@@ -320,12 +362,16 @@ def retry_policy(retries: int, again: Callable[[RequestError], bool], max_wait: 
     }
 
 
-def _own_words(response: httpx2.Response) -> tuple[str, str]:
+def _answer(response: httpx2.Response, content: bytes) -> _Answer:
+    return _Answer(response.status_code, content, response.headers.get("Retry-After", ""))
+
+
+def _own_words(answered: bytes) -> tuple[str, str]:
     """Return the server's message on an error, and its code; empty where there is none."""
     try:
-        content = response.json()
-    except ValueError:
-        text = response.text.strip()
+        content = read_json(answered)
+    except ParseError:
+        text = answered.decode(errors="replace").strip()
         return ("" if text.startswith("<") else text), ""
     error = content.get("error", content) if isinstance(content, dict) else content
     if not isinstance(error, dict):
@@ -333,14 +379,13 @@ def _own_words(response: httpx2.Response) -> tuple[str, str]:
     return str(error.get("message") or error.get("detail") or ""), str(error.get("code") or "")
 
 
-def _asked_to_wait(response: httpx2.Response) -> float | None:
+def _asked_to_wait(header: str) -> float | None:
     """Return the seconds of the header Retry-After, given as a number or a date; None if as neither."""
-    header = response.headers.get("Retry-After", "")
     try:
-        return max(0.0, float(header))
+        seconds = float(header)
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(header).timestamp() - time())
-    except ValueError:
-        return None
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - time()
+        except (ValueError, OverflowError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -40,6 +40,10 @@ CONTENT_FILTER = "content_filter"
 _MINUTE = 60.0
 CHARACTERS_A_TOKEN = 4.0
 """Of English; other languages take up to one token a character."""
+_UNBELIEVABLE = 10**9
+"""Tokens that no reply has."""
+_ROUNDING = 1e-3
+"""Log-probabilities may be so far above 0."""
 ASSUMED_TOKENS = 600
 """Of an answer, while none of the LLM's has been seen."""
 
@@ -49,8 +53,13 @@ def _only(kind: type, otherwise: Any) -> BeforeValidator:
     return BeforeValidator(lambda value: value if isinstance(value, kind) else otherwise)
 
 
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _UNBELIEVABLE
+
+
 _Text = Annotated[str, _only(str, "")]
-_Count = Annotated[int | None, _only(int, None)]
+_Count = Annotated[int | None, BeforeValidator(lambda value: value if _is_count(value) else None)]
+_LogProbability = Annotated[float, Field(strict=True, le=_ROUNDING, allow_inf_nan=False)]
 
 
 class Message(BaseModel):
@@ -66,7 +75,7 @@ class TokenProbability(BaseModel):
     """A token and its log-probability, the likeliest others beside it."""
 
     token: str
-    logprob: float
+    logprob: _LogProbability
     top_logprobs: list[TokenProbability] = []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,8 @@ from pydantic_core import ErrorDetails
 
 from crm.errors import CRMError, UnavailableError
 from crm.llm.chat_model import ChatModel, FailureKind, LLMFailure, LLMReply, Outcome, Prompt
+from parsing.documents import read_json
+from parsing.limits import ParseError
 
 Content = TypeVar("Content", bound=BaseModel)
 Usable = TypeVar("Usable")
@@ -50,9 +51,9 @@ def parse_json(
         raise UnusableReplyError("It is no JSON object.")
     try:
         if half_characters:  # which pydantic's own parser refuses
-            return content.model_validate(json.loads(found[0]), context=context)
+            return content.model_validate(read_json(found[0], keep_halves=True), context=context)
         return content.model_validate_json(found[0], context=context)
-    except (json.JSONDecodeError, RecursionError):
+    except ParseError:
         raise UnusableReplyError("It is no valid JSON.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]

@@ -12,7 +12,6 @@ for an attack.
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +24,8 @@ from crm.data.pairs import Directions
 from crm.embedded.model import QueryResponse, query_responses
 from crm.errors import CRMError
 from crm.training.tones import unusual_answers
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 ANOTHER_ANSWER = "answer to another query"
 """Name of the attack that takes a whole answer from the pool."""
@@ -256,7 +257,7 @@ def _wrappers(attacks: Sequence[Attack]) -> tuple[Wrapper, ...]:
     )
 
 
-_TEXTS = json.loads(ATTACKS_FILE.read_text(encoding="utf-8"))
+_TEXTS = read_json(read_bytes(ATTACKS_FILE))
 
 TRAINING = _attacks(_TEXTS["training"])
 """Attacks that a judge may be trained against."""

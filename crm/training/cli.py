@@ -56,7 +56,7 @@ generally preferred, and for the other side, are judged equally well."""
 _WIN_RATE_ERROR = (0.3, 0.6, 0.8, 0.5)
 """By how much win rates miss a careful reader's, in log-odds, of counted, known, other and no criteria:
 chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.gold_rankings``)."""
-VERSION = "6"
+VERSION = "7"
 _ORDINARY = 256
 """Pairs whose differences are kept to tell criteria at odds."""
 
@@ -129,6 +129,7 @@ def train_concepts(
         read_concept_wishes,
         read_turns,
         share_read_right,
+        spelling_of,
         split_wishes,
     )
 
@@ -140,7 +141,7 @@ def train_concepts(
         with _progress(f"steps of network {number} of {len(NETWORKS)}") as on_progress:
             fitted = fit_network(used, named, turns, replace(options, seed=seed + options.seed), on_progress)
         networks.append(calibrated(fitted, kept, concepts))
-    classifier = ConceptClassifier(concepts, networks)
+    classifier = ConceptClassifier(concepts, networks, spelling_of(used))
     right = share_read_right(classifier, kept)
     np.savez_compressed(out, **classifier.arrays())  # type: ignore[arg-type]
     typer.echo(

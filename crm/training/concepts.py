@@ -26,6 +26,7 @@ from crm.criteria import Criterion
 from crm.embedded.concepts import ConceptClassifier
 from crm.embedded.counts import count_names
 from crm.embedded.encoder import DIMENSIONS, Adaptation, encoder_parts, pooled_states
+from crm.embedded.spelling import Spelling
 from crm.embedded.surface import N_BUCKETS, N_TURNS, turns, word_hashes
 from crm.embedded.wish_network import WishNetwork
 from crm.errors import CRMError
@@ -103,11 +104,11 @@ class ConceptOptions:
 NETWORKS = (
     ConceptOptions(queries=0, rarer=False, named=0.15, paired=0.05, epochs=5, without=_LATER),
     ConceptOptions(queries=3, rarer=True, named=0.7, paired=0.1, epochs=4, without=_LATER),
-    ConceptOptions(queries=0, rarer=False, named=0.15, paired=0.05, epochs=4, seed=1),
-    ConceptOptions(queries=3, rarer=True, named=0.7, paired=0.1, epochs=3, seed=1),
+    ConceptOptions(queries=0, rarer=False, named=0.15, paired=0.05, seed=2, layers=6, rank=24),
+    ConceptOptions(queries=3, rarer=True, named=0.4, paired=0.1, seed=2),
 )
 """Of the bundled classifier: of two networks alike, the first has seen the written wishes more often, the
-other more turns; two know nothing of idioms, complaints and particular wishes."""
+other more turns; two know nothing of idioms, complaints, particular wishes and everyday ones."""
 
 
 def read_concept_wishes(folder: Path = WISHES) -> list[Wish]:
@@ -261,6 +262,13 @@ def calibrated(network: WishNetwork, kept: Sequence[Wish], names: Sequence[str])
     tried = np.arange(0.5, 3.0, 0.05)
     likely = [log_softmax(logits * each, axis=1)[np.arange(len(kept)), labels].mean() for each in tried]
     return network.sharpened(float(tried[int(np.argmax(likely))]))
+
+
+def spelling_of(wishes: Sequence[Wish]) -> Spelling:
+    """Return the spelling of wishes, by which slips in others are mended."""
+    return Spelling.of(
+        [wish.text for wish in wishes if not wish.foreign], [wish.text for wish in wishes if wish.foreign]
+    )
 
 
 def share_read_right(classifier: ConceptClassifier, wishes: Sequence[Wish]) -> float:

@@ -10,8 +10,6 @@ Which of two responses is preferred is learnt from annotators' verdicts and, as 
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -37,6 +35,8 @@ from crm.embedded.model import QueryResponse
 from crm.errors import CRMError
 from crm.protocol import Floats, Pair, probabilities
 from crm.training.duels import ELO, Duels
+from parsing.documents import read_json, read_toml
+from parsing.files import read_bytes
 
 PREFERENCES_FILE = Path("alpaca_eval") / "preferences_gpt4_turbo.parquet"
 LEADERBOARD_FILE = Path("alpaca_eval") / "leaderboard_alpaca_eval_2.csv"
@@ -183,7 +183,7 @@ def read_human_ratings(corpora: Path, llms: Sequence[str]) -> HumanRatings:
 @cache
 def arena_names(corpus: str = "alpaca_eval") -> Mapping[str, str]:
     """Return LMArena's names of a corpus' LLMs; empty where it does not rate one."""
-    names: Mapping[str, str] = tomllib.loads(NAMES_FILE.read_text("utf-8"))[corpus]
+    names: Mapping[str, str] = read_toml(NAMES_FILE.read_bytes())[corpus]
     return names
 
 
@@ -250,7 +250,7 @@ def _arena_ratings(corpora: Path) -> Mapping[str, Mapping[str, Mapping[str, floa
     path = corpora / RATINGS_FILE
     if not path.is_file():
         raise CRMError(f"There is no file {path}: check the path of the corpora.")
-    found: Mapping[str, Mapping[str, Mapping[str, float]]] = json.loads(path.read_text("utf-8"))
+    found: Mapping[str, Mapping[str, Mapping[str, float]]] = read_json(read_bytes(path))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,8 @@ from crm.embedded.guard import Guard
 from crm.embedded.representation import Representation
 from crm.embedded.validity import JUDGEABLE, ScopeClassifier, wish_features
 from crm.protocol import Floats
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 _SEEN = (
     *("words", "sentence_length", "distinct_words", "function_words", "empty", "repetition", "judge_talk"),
@@ -109,7 +110,7 @@ _SCOPE_FALSE_ALARMS = 0.025
 
 def read_wishes(path: Path = SCOPE_FILE) -> tuple[list[str], list[str]]:
     """Wishes and the kind of each."""
-    given = json.loads(path.read_text(encoding="utf-8"))
+    given = read_json(read_bytes(path))
     wishes = [(text, kind) for kind, texts in given["unjudgeable"].items() for text in texts]
     wishes += [(text, JUDGEABLE) for text in given["judgeable"]]
     return [text for text, _ in wishes], [kind for _, kind in wishes]

@@ -9,7 +9,6 @@ All of it was written for this project, the unusual answers by a language model 
 
 from __future__ import annotations
 
-import json
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,8 @@ from crm.data.pairs import Directions, both_directions
 from crm.embedded.encoder import sentence_encoder
 from crm.embedded.representation import Tone
 from crm.protocol import Pair
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 TONES_FILE = Path(__file__).with_name("tones.json")
 
@@ -64,7 +65,7 @@ def read_tone_contrasts(path: Path = TONES_FILE) -> list[ToneContrast]:
             tuple((toned, plain) for toned, plain in entry["pairs"]),
             tuple((toned, plain) for toned, plain in entry["further_pairs"]),
         )
-        for entry in json.loads(path.read_text(encoding="utf-8"))
+        for entry in read_json(read_bytes(path))
     ]
 
 
@@ -118,7 +119,7 @@ class UnusualAnswer:
 
 def unusual_answers(path: Path = UNUSUAL_FILE) -> list[UnusualAnswer]:
     """Read the answers."""
-    return [UnusualAnswer(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [UnusualAnswer(**read_json(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def style_pairs(

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from db.bundle.contents import (
     FORMAT_VERSION,
@@ -38,9 +38,11 @@ from db.records import (
     StepCount,
     WinRateRecord,
 )
+from parsing.files import check_archive
+from parsing.limits import ParseError, check_value
 
-_RESPONSES = re.compile(r"responses/(\d+)\.jsonl")
-_REPRESENTATIONS = re.compile(r"representations/([^/]+)/(queries|\d+)\.npz")
+_RESPONSES = re.compile(r"responses/(\d{1,6})\.jsonl")
+_REPRESENTATIONS = re.compile(r"representations/([^/]+)/(queries|\d{1,6})\.npz")
 
 # The earliest time a zip can hold: with the real one, equal bundles would give different files.
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
@@ -58,8 +60,19 @@ _REQUIRED: Any = None
 """What is absent counts as null, so that both are refused in one sentence."""
 
 
+def _bounded(value: Any) -> Any:
+    """Return what may hold anything, if it keeps to the limits of what is read."""
+    check_value(value)
+    return value
+
+
+_Anything = Annotated[Any, AfterValidator(_bounded)]
+_Count = Annotated[int, Field(ge=0, lt=2**31)]
+"""What a column of whole numbers can hold."""
+
+
 class _ManifestHead(_Entry):
-    format_version: Any = None
+    format_version: _Anything = None
     slug: str = _REQUIRED
 
 
@@ -104,7 +117,7 @@ class _ScoresEntry(_Entry):
     crm: str = _REQUIRED
     crm_version: str = _REQUIRED
     criteria_key: str = _REQUIRED
-    criteria: list[Any] = _REQUIRED
+    criteria: Annotated[list[Any], AfterValidator(_bounded)] = _REQUIRED
 
 
 class _WinRateEntry(_Entry):
@@ -114,19 +127,19 @@ class _WinRateEntry(_Entry):
     soft: float = _REQUIRED
     ci_low: float = _REQUIRED
     ci_high: float = _REQUIRED
-    n_queries: int = _REQUIRED
+    n_queries: _Count = _REQUIRED
 
 
 class _CountEntry(_Entry):
     step: str = _REQUIRED
-    kept: int = _REQUIRED
+    kept: _Count = _REQUIRED
 
 
 class _SampleEntry(_Entry):
     family: str = _REQUIRED
-    version: int = _REQUIRED
+    version: _Count = _REQUIRED
     digest: str = _REQUIRED
-    settings: dict[str, Any] = _REQUIRED
+    settings: Annotated[dict[str, Any], AfterValidator(_bounded)] = _REQUIRED
     counts: list[_CountEntry] = _REQUIRED
 
 
@@ -135,6 +148,8 @@ _KINDS = {
     "int_type": "whole number",
     "int_from_float": "whole number",
     "float_type": "number",
+    "greater_than_equal": "whole number that can be stored",
+    "less_than": "whole number that can be stored",
     "list_type": "list",
 }
 """What belongs where pydantic finds something else, by the type of its error."""
@@ -204,7 +219,10 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         raise BundleError(f"The bundle {path} is not a zip file.") from error
     with archive:
         try:
+            check_archive(archive, path.stat().st_size)
             yield archive
+        except ParseError as error:
+            raise BundleError(f"The bundle {path} is not read: {error}.") from error
         except BundleError as error:
             raise BundleError(f"The bundle {path} is malformed: {error}") from error
 
@@ -302,6 +320,8 @@ def _problem(error: ValidationError, member: str, place: str) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return f"{member} is not valid JSON{place}: {first['ctx']['error']}."
+    if first["type"] == "value_error":
+        return f"{member}: {first['ctx']['error']}{place}."
     if first["type"] not in _KINDS:
         return f"{member} holds something else where a JSON object belongs{place}."
     belongs = _KINDS[first["type"]]

@@ -12,7 +12,6 @@ An LLM that ``USL_INTERVIEWER`` names may word the questions for a person's topi
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +36,7 @@ from leaderboard.elicitation.acquisition import CandidatePairs, explained_varian
 from leaderboard.elicitation.library import LibraryCriterion, criterion_library
 from leaderboard.elicitation.posterior import Draws, PreferencePosterior
 from leaderboard.errors import LeaderboardError
+from parsing.documents import read_toml
 
 QUESTIONS_FILE = BUNDLED.parent / "interview.toml"
 NO_PREFERENCE = "No preference"
@@ -87,7 +87,7 @@ def interview_questions() -> tuple[InterviewQuestion, ...]:
 def read_questions(path: Path, library: Sequence[LibraryCriterion]) -> tuple[InterviewQuestion, ...]:
     """Read the questions of a file in its order; a CriterionError says what is wrong in it."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = read_toml(path.read_bytes())
     except (OSError, ValueError) as error:
         raise CriterionError(f"The questions {path} cannot be read: {error}.") from error
     index_of = {item.label: index for index, item in enumerate(library)}

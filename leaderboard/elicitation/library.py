@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from crm.criteria import Criterion
 from crm.errors import CriterionError
 from crm.paths import BUNDLED
+from parsing.documents import read_toml
 
 LIBRARY_FILE = BUNDLED.parent / "criteria" / "library.toml"
 _KEYS = {"label", "text", "theme"}
@@ -33,7 +33,7 @@ def criterion_library() -> tuple[LibraryCriterion, ...]:
 def read_library(path: Path) -> tuple[LibraryCriterion, ...]:
     """Read a library's criteria in their order; a CriterionError if one is malformed or there twice."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = read_toml(path.read_bytes())
     except (OSError, ValueError) as error:
         raise CriterionError(f"The library {path} cannot be read: {error}.") from error
     entries = tables.get("criterion")

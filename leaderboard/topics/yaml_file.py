@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from leaderboard.errors import LeaderboardError, UploadError
 from leaderboard.topics.actions import Import, Placed, apply
 from leaderboard.topics.tree import OUTLIER, Topic, TopicTree
+from parsing.limits import ParseError
+from parsing.yaml_text import read_yaml
 
 FORMAT = "usl-topics/1"
 MAX_BYTES = 16_000_000
@@ -22,8 +24,7 @@ _DEEPEST = 24
 """Levels of nesting; a part of a part of a topic is 13 deep."""
 _LINE_WIDTH = 110
 
-# The C versions read ten thousand queries in a fraction of a second; not every build of PyYAML has them.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# The C version writes ten thousand queries in a fraction of a second; not every build of PyYAML has it.
 _SafeDumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
@@ -190,34 +191,15 @@ def _parsed(content: bytes, file: str) -> _File:
             file, f"it has {len(content) / 1e6:.0f} MB; files of topics have at most {MAX_BYTES / 1e6:.0f}."
         )
     try:
-        _check_events(content, file)
-        loaded = yaml.load(content, Loader=_Loader)  # which is a safe one
-    except yaml.YAMLError as error:
-        raise UploadError(file, f"it is no YAML: {_problem(error)}.") from None
-    except UploadError:
-        raise
-    except ValueError as error:  # a number of too many digits, or a day that is none
-        raise UploadError(file, f"a value cannot be read: {error}.") from None
+        loaded = read_yaml(content, depth=_DEEPEST)
+    except ParseError as error:
+        raise UploadError(file, f"{error}.") from None
     if not isinstance(loaded, dict):
         raise UploadError(file, f"it is no file of topics: it must begin with “format: {FORMAT}”.")
     try:
         return _File.model_validate(loaded)
     except ValidationError as error:
         raise UploadError(file, _first_problem(error)) from None
-
-
-def _check_events(content: bytes, file: str) -> None:
-    """Return if nothing in the file could grow when it is read, or nest deeper than topics do."""
-    depth = 0
-    for event in yaml.parse(content, Loader=_Loader):
-        if isinstance(event, yaml.AliasEvent):
-            raise UploadError(file, f"references (*{event.anchor}) are not allowed: write out what is meant.")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > _DEEPEST:
-                raise UploadError(file, "it is nested too deeply for a file of topics.")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
 
 
 def _contents(document: _File, file: str) -> tuple[tuple[Topic, ...], dict[str, str], frozenset[str]]:
@@ -263,12 +245,6 @@ def _named(queries: Sequence[str]) -> str:
     if len(queries) == 1:
         return f"the id {queries[0]!r} is"
     return f"{len(queries):,} ids, {queries[0]!r} among them, are"
-
-
-def _problem(error: yaml.YAMLError) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}, {error.problem}"
-    return " ".join(str(error).split())
 
 
 def _first_problem(error: ValidationError) -> str:

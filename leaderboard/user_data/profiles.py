@@ -19,6 +19,7 @@ from db.repositories import profiles
 from db.serialization import storable_text
 from leaderboard.errors import LeaderboardError, UploadError
 from leaderboard.view import View
+from parsing.documents import read_json
 
 FORMAT = "usl-profile"
 VERSION = 1
@@ -45,10 +46,9 @@ class Profile:
         if len(content) > MAX_KILOBYTES * 1024:
             raise UploadError(file, f"it is larger than {MAX_KILOBYTES} kB, which no profile is.")
         try:
-            payload = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
-            # What the database or a file cannot hold: infinite numbers, halves of surrogate pairs.
-            json.dumps(payload, allow_nan=False, ensure_ascii=False).encode()
-        except (ValueError, RecursionError):
+            payload = read_json(content, finite=True, keep_halves=True)
+            json.dumps(payload, ensure_ascii=False).encode()  # which halves of surrogate pairs cannot be
+        except ValueError:
             raise UploadError(file, "this is not valid JSON in UTF-8.") from None
         return cls.from_json(payload, file)
 

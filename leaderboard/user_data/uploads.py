@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,9 @@ from typing import Any
 
 from db.serialization import storable_text
 from leaderboard.errors import UploadError
+from parsing.documents import read_json
+from parsing.limits import ParseError
+from parsing.tables import RowError, csv_rows, named_twice
 
 ROW_TYPES = ("csv", "jsonl", "json")
 
@@ -93,21 +94,18 @@ def decoded(content: bytes, file: str) -> str:
 def parsed(file: str, text: str, row: int | None = None) -> object:
     """Return the value of a JSON text; an UploadError if it is none."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UploadError(file, f"this is not valid JSON ({reason}).", row) from None
+        return read_json(text, keep_halves=True)
+    except ParseError as error:
+        raise UploadError(file, f"this is not valid JSON ({error}).", row) from None
 
 
 def _csv_rows(file: str, text: str, check: CheckColumns) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
-    number = 0
     try:
-        for number, fields in enumerate(reader, start=1):
+        for number, fields in enumerate(csv_rows(io.StringIO(text, newline="")), start=1):
             if not header:
                 header = [name.strip().lower() for name in fields]
-                if twice := next((name for name in header if name and header.count(name) > 1), None):
+                if twice := named_twice(header):
                     raise UploadError(file, f"the column {twice!r} occurs twice.", 1)
                 check(file, header, 1)
             elif fields and len(fields) != len(header):
@@ -115,8 +113,8 @@ def _csv_rows(file: str, text: str, check: CheckColumns) -> Iterator[Row]:
                 raise UploadError(file, reason, number)
             elif fields:
                 yield number, dict(zip(header, fields, strict=True))
-    except csv.Error as error:
-        raise UploadError(file, f"this is not valid CSV ({error}).", number + 1) from None
+    except RowError as error:
+        raise UploadError(file, f"this is not valid CSV ({error}).", error.row) from None
 
 
 def _json_lines(file: str, text: str, check: CheckColumns) -> Iterator[Row]:

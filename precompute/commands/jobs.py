@@ -22,10 +22,10 @@ from precompute.collect.costs import estimates_table
 from precompute.collect.stats import asking_line, check_complete, failures_in_words
 from precompute.commands.options import (
     ActorGPUs,
-    Actors,
     EngineName,
     Log,
     RayAddress,
+    Workers,
     embedded_in_words,
     open_database,
 )
@@ -80,7 +80,7 @@ def collect(
     log: Log = None,
     engine: EngineName = EngineKind.LOCAL,
     ray_address: RayAddress = None,
-    actors: Actors = None,
+    workers: Workers = None,
     actor_gpus: ActorGPUs = 0.0,
 ) -> None:
     """Ask LLMs for the responses that a benchmark lacks; may be interrupted and run again."""
@@ -101,7 +101,7 @@ def collect(
             )
         estimates_table(benchmark, estimates).print()
         return
-    options = EngineOptions(engine, ray_address, actors, actor_gpus)
+    options = EngineOptions(engine, ray_address, workers, actor_gpus)
     with (
         job_log(log),
         open_database() as database,
@@ -160,12 +160,12 @@ def embed(
     log: Log = None,
     engine: EngineName = EngineKind.LOCAL,
     ray_address: RayAddress = None,
-    actors: Actors = None,
+    workers: Workers = None,
     actor_gpus: ActorGPUs = 0.0,
 ) -> None:
     """Compute the representations that are missing or outdated; may be interrupted and run again."""
     fitted = representation(name)
-    options = EngineOptions(engine, ray_address, actors, actor_gpus)
+    options = EngineOptions(engine, ray_address, workers, actor_gpus)
     with job_log(log), open_database() as database, open_engine(options) as opened:
         with database.session() as session:
             slugs = [benchmark] if benchmark else [summary.slug for summary in list_benchmarks(session)]
@@ -194,12 +194,12 @@ def score(
     log: Log = None,
     engine: EngineName = EngineKind.LOCAL,
     ray_address: RayAddress = None,
-    actors: Actors = None,
+    workers: Workers = None,
     actor_gpus: ActorGPUs = 0.0,
 ) -> None:
     """Have judges judge a benchmark ahead of time; may be interrupted and run again."""
     sets = _criteria_sets(criteria, criterion or (), avoid or ())
-    options = EngineOptions(engine, ray_address, actors, actor_gpus)
+    options = EngineOptions(engine, ray_address, workers, actor_gpus)
     with (
         job_log(log),
         open_database() as database,

@@ -22,8 +22,15 @@ EngineName = Annotated[EngineKind, typer.Option("--engine", help="Where the heav
 RayAddress = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster; default Ray on this computer.")
 ]
-Actors = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Ray actors; default as many as there is room for.")
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        "--actors",
+        min=1,
+        metavar="N",
+        help="Processes, or actors of Ray; default as many as there is room for.",
+    ),
 ]
 ActorGPUs = Annotated[float, typer.Option(min=0, metavar="G", help="GPUs of each Ray actor.")]
 

@@ -21,7 +21,8 @@ _PREFERENCE = {Winner.A: "model_a", Winner.B: "model_b"}
 def write_training_data(session: Session, slug: str, path: Path) -> int:
     """Write every stored list of criteria with its pair as a line of JSON; returns how many.
 
-    The file appears whole or not at all. Lines are {idx, prompt, model_a, model_b, criteria, preference}.
+    The file appears whole or not at all. Lines are {idx, prompt, model_a, model_b, criteria, preference}; the
+    two of a pair have the same idx.
 
     Raises:
         NotFoundError: No set has this slug.
@@ -59,7 +60,7 @@ def training_rows(
             record = extracted.get(SideKey(preference.external_id, side))
             if record is not None and record.status == AnswerStatus.OK:
                 yield {
-                    "idx": f"{preference.external_id}:{side.value}",
+                    "idx": preference.external_id,
                     "prompt": _prompt(preference.conversation_a),
                     "model_a": _messages(preference.conversation_a),
                     "model_b": _messages(preference.conversation_b),

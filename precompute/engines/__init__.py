@@ -1,13 +1,13 @@
-"""Where the heavy part of a job runs: in this process, or in Ray actors (`ray`).
+"""Where the heavy part of a job runs: in this process, in several (`processes`), or in Ray actors (`ray`).
 
-The database is read and written by the job's own process alone.
+The database is read and written by the job's own process alone; what a worker answers is in `answers`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
@@ -99,6 +99,7 @@ class EngineKind(StrEnum):
     """The engines by name."""
 
     LOCAL = "local"
+    PROCESSES = "processes"
     RAY = "ray"
 
 
@@ -108,19 +109,20 @@ class EngineOptions:
 
     Attributes:
         address: Of a running Ray cluster; None starts Ray on this computer.
-        actors: Number of actors; None as many as the processors, or the GPUs, allow.
+        workers: Number of processes or actors; None as many as the processors, or the GPUs, allow.
         gpus_per_actor: GPUs that each actor is given, perhaps a part of one.
     """
 
     kind: EngineKind = EngineKind.LOCAL
     address: str | None = None
-    actors: int | None = None
+    workers: int | None = None
     gpus_per_actor: float = 0.0
 
     def __post_init__(self) -> None:
-        given = self.address is not None or self.actors is not None or self.gpus_per_actor > 0
-        if self.kind is EngineKind.LOCAL and given:
-            raise PrecomputeError("--ray-address, --actors and --actor-gpus need --engine ray beside them.")
+        if self.kind is not EngineKind.RAY and (self.address is not None or self.gpus_per_actor > 0):
+            raise PrecomputeError("--ray-address and --actor-gpus need --engine ray beside them.")
+        if self.kind is EngineKind.LOCAL and self.workers is not None:
+            raise PrecomputeError("--workers needs --engine processes or --engine ray beside it.")
 
 
 @contextmanager
@@ -134,6 +136,12 @@ def open_engine(options: EngineOptions) -> Iterator[Engine]:
     if options.kind is EngineKind.LOCAL:
         yield LocalEngine()
         return
+    if options.kind is EngineKind.PROCESSES:
+        from precompute.engines.processes import ProcessEngine  # noqa: PLC0415  # joblib is seldom needed
+
+        with closing(ProcessEngine(options.workers)) as processes:
+            yield processes
+        return
     for name, value in QUIET_VARIABLES.items():
         os.environ.setdefault(name, value)
     try:
@@ -146,5 +154,5 @@ def open_engine(options: EngineOptions) -> Iterator[Engine]:
             "“.venv/bin/python -m pip install -r requirements-ray.txt”."
         ) from error
 
-    with ray_engine(options.address, options.actors, options.gpus_per_actor) as engine:
+    with ray_engine(options.address, options.workers, options.gpus_per_actor) as engine:
         yield engine

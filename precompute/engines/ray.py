@@ -20,14 +20,15 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO
 
+import cloudpickle
 import pyarrow as pa
 import ray
 import ray.data
-from ray import cloudpickle
 from ray.util.annotations import RayDeprecationWarning
 
 from crm.errors import one_line
 from precompute.engines import Item, Result
+from precompute.engines.answers import Answerer
 from precompute.errors import PrecomputeError
 
 RETRIES = 3
@@ -40,7 +41,7 @@ _CONNECT_SECONDS = 10.0
 _MAX_FOLDER_LENGTH = 45
 """Characters of a folder below which Ray's sockets still have room: the system allows them 107 in all."""
 _ROOT = Path(__file__).resolve().parents[2]
-_SHIPPED = ("crm", "db", "leaderboard", "precompute", "bundled")
+_SHIPPED = ("crm", "db", "leaderboard", "parsing", "precompute", "bundled")
 _NOT_SHIPPED = ("/bundled/*.usl.zip", "__pycache__")
 
 
@@ -115,39 +116,15 @@ def _pipeline(recipe: bytes, window: Sequence[bytes], n_workers: int, needs: dic
 
 
 class _Actor:
-    """What an actor runs. It makes its worker at the first item, so that errors of that are answers too."""
+    """What an actor runs."""
 
     def __init__(self, recipe: bytes) -> None:
-        self._recipe = recipe
-        self._work: Callable[[Any], Any] | None = None
+        self._answer = Answerer(recipe)
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        """Answer one item, pickled, with a pickled pair of result and error."""
+        """Answer items, pickled, each with a pickled pair of result and error."""
         answers = [self._answer(item) for item in batch["item"].to_pylist()]
         return pa.table({"answer": pa.array(answers, pa.large_binary())})
-
-    def _answer(self, item: bytes) -> bytes:
-        try:
-            if self._work is None:
-                self._work = pickle.loads(self._recipe)()
-            return _pickled(self._work(pickle.loads(item)), None)
-        except Exception as error:
-            return _pickled_error(error)
-
-
-def _pickled_error(error: Exception) -> bytes:
-    """Return an error as an answer; one that would not survive the way becomes an ``PrecomputeError``."""
-    try:
-        pickled = _pickled(None, error)
-        pickle.loads(pickled)
-    except Exception:
-        return _pickled(None, PrecomputeError(f"{type(error).__name__}: {one_line(str(error))}"))
-    return pickled
-
-
-def _pickled(result: object, error: Exception | None) -> bytes:
-    pickled: bytes = cloudpickle.dumps((result, error))
-    return pickled
 
 
 def _windows(items: Iterable[Any]) -> Iterator[list[bytes]]:

@@ -6,7 +6,6 @@ as codes and each message as a list of parts. One file is of one schema; files m
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +17,8 @@ import pyarrow.parquet as pq
 
 from db.records import StepCount
 from db.source_records import Message, PreferenceRecord, Winner
+from parsing.documents import read_json
+from parsing.limits import ParseError
 from precompute.errors import file_error
 from precompute.importers import base
 from precompute.importers.base import ASSISTANT, conversation_of
@@ -157,8 +158,8 @@ def _tags(path: Path, number: int, values: Mapping[str, Any], with_criteria: boo
     groups = values.get(CATEGORY_TAG)
     if isinstance(groups, str):
         try:
-            groups = json.loads(groups)
-        except (ValueError, RecursionError) as error:
+            groups = read_json(groups)
+        except ParseError as error:
             reason = f"'{CATEGORY_TAG}' is not valid JSON ({error})."
             raise file_error(path, reason, number) from error
     given = groups.get(CRITERIA_TAGS) if isinstance(groups, dict) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Any, TypeVar
 from db.records import BenchmarkInfo, LLMRecord
 from db.serialization import storable_text
 from db.source_records import Message
+from parsing.documents import read_json
+from parsing.limits import ParseError
 from precompute.errors import file_error, unknown_llm
 
 Read = TypeVar("Read")
@@ -134,8 +135,8 @@ def readable(conversation: Sequence[Message]) -> str:
 def _turns(path: Path, row: int, column: str, value: object) -> list[object]:
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError) as error:
+            value = read_json(value, keep_halves=True)
+        except ParseError as error:
             raise file_error(path, f"{column!r} is not valid JSON ({error}).", row) from error
     if not isinstance(value, list):
         raise file_error(path, f"{column!r} is no list of turns.", row)

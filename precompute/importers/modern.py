@@ -7,7 +7,6 @@ to the benchmark, and under which topics, is written in `bundled/modern`.
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from typing import Any
 
 from db.records import BenchmarkInfo, LLMRecord
 from leaderboard.llm_facts.files import load_catalogue
+from parsing.documents import read_toml
 from precompute.errors import file_error
 from precompute.importers import base
 from precompute.importers.base import ImportedBenchmark, ImportedQuery
@@ -59,8 +59,8 @@ class Selection:
     @classmethod
     def read(cls, folder: Path = CURATED) -> Selection:
         """Return what is written in `llms.toml` and `topics.toml` of the folder."""
-        llms = tomllib.loads((folder / "llms.toml").read_text(encoding="utf-8"))
-        categories = tomllib.loads((folder / "topics.toml").read_text(encoding="utf-8"))
+        llms = read_toml((folder / "llms.toml").read_bytes())
+        categories = read_toml((folder / "topics.toml").read_bytes())
         return cls(
             (*llms["llms"], *llms["landmarks"]),
             {name: reason for reason, names in llms["left_out"].items() for name in names},

@@ -5,16 +5,14 @@ JSON and JSON Lines may be compressed by gzip, if the file's name ends in `.gz`.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
-import sys
-import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from parsing import documents
+from parsing.files import gunzipped, read_bytes
+from parsing.limits import ParseError
+from parsing.tables import RowError, csv_rows, named_twice
 from precompute.errors import file_error
 
 Row = tuple[int, dict[str, Any]]
@@ -50,12 +48,10 @@ def read_rows(path: Path, choose: Choose, also: Sequence[str] = ()) -> Iterator[
 
 
 def _csv_rows(path: Path, choose: Choose) -> Iterator[Row]:
-    csv.field_size_limit(sys.maxsize)
     header: list[str] | None = None
     # Bytes that are not UTF-8 become lone surrogates, so that the row they are in can be named.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        reader = csv.reader(file, strict=True)
-        for number, fields in enumerate(_readable(path, reader), start=1):
+        for number, fields in enumerate(_readable(path, csv_rows(file)), start=1):
             if not all(map(_is_utf8, fields)):
                 raise file_error(path, "these bytes are not UTF-8.", number)
             if header is None:
@@ -69,13 +65,10 @@ def _csv_rows(path: Path, choose: Choose) -> Iterator[Row]:
 
 
 def _readable(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    number = 0
     try:
-        for fields in reader:
-            number += 1
-            yield fields
-    except csv.Error as error:
-        raise file_error(path, f"this is not valid CSV ({error}).", number + 1) from error
+        yield from reader
+    except RowError as error:
+        raise file_error(path, f"this is not valid CSV ({error}).", error.row) from error
     except OSError as error:
         raise file_error(path, f"it cannot be read ({error.strerror}).") from error
 
@@ -117,8 +110,7 @@ def _chosen(path: Path, choose: Choose, names: Sequence[str], row: int | None = 
         columns = choose(names)
     except ValueError as error:
         raise file_error(path, str(error), row) from None
-    twice = next((name for name, count in Counter(names).items() if count > 1), None)
-    if twice is not None:
+    if twice := named_twice(names):
         raise file_error(path, f"the column {twice!r} occurs twice.", row)
     return columns
 
@@ -148,20 +140,20 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
-        return (gzip.decompress(data) if path.suffix == ".gz" else data).removeprefix(_BYTE_ORDER_MARK)
+        data = read_bytes(path)
+        return (gunzipped(data) if path.suffix == ".gz" else data).removeprefix(_BYTE_ORDER_MARK)
     except FileNotFoundError:
         raise file_error(path, "there is no such file.") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise file_error(path, "this is not a readable gzip file, or only a part of one.") from error
+    except ParseError as error:
+        raise file_error(path, f"{error}.") from error
     except OSError as error:
         raise file_error(path, f"it cannot be read ({error.strerror}).") from error
 
 
 def _parse(path: Path, data: bytes, row: int | None = None) -> object:
     try:
-        return json.loads(data.decode())
+        return documents.read_json(data.decode(), keep_halves=True)
     except UnicodeDecodeError:
         raise file_error(path, "these bytes are not UTF-8.", row) from None
-    except (ValueError, RecursionError) as error:
+    except ParseError as error:
         raise file_error(path, f"this is not valid JSON ({error}).", row) from error

@@ -6,7 +6,6 @@ what it is about and typical wordings of its queries.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parsing.documents import read_toml
 from precompute.embed import embed_texts
 from precompute.topics.encoders import Vectors
 
@@ -68,7 +68,7 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """Return the bundled list; it is embedded once a process, which takes seconds."""
-    topics = topics_of(tomllib.loads(CATALOGUE_FILE.read_text(encoding="utf-8")))
+    topics = topics_of(read_toml(CATALOGUE_FILE.read_bytes()))
     texts = [text for topic in topics for text in (f"{topic.name}: {topic.summary}", *topic.wordings)]
     place = np.repeat(np.arange(len(topics)), [1 + len(topic.wordings) for topic in topics])
     embedded = embed_texts(texts)

@@ -166,7 +166,7 @@ class EndpointEncoder:
             raise UnavailableError(
                 f"The endpoint {where} cannot be reached ({type(error).__name__}): check 'url' and run again."
             ) from None
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError):
+        except (openai.OpenAIError, AttributeError, TypeError, ValueError, OverflowError, RecursionError):
             raise UnavailableError(f"The endpoint {where} answers no embeddings: check 'url'.") from None
         numbered = [item.index for item in reply.data] if len(reply.data) == len(texts) else []
         if sorted(numbered) != list(range(len(texts))) or not vectors.size or not np.isfinite(vectors).all():

@@ -31,7 +31,7 @@ def test_every_judge_of_the_example_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     for name in ("crm-0.6b", "crm-4b"):
         make_checkpoint(tmp_path / "checkpoints" / name)
-    bundled = EXAMPLE.parent / "bundled" / "crm" / "embedded-6.npz"
+    bundled = EXAMPLE.parent / "bundled" / "crm" / "embedded-7.npz"
     shutil.copy(bundled, tmp_path / "checkpoints" / "embedded.npz")
     tables = read_config(tmp_path / "crms.toml")
 
@@ -163,3 +163,16 @@ def test_the_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "crms.toml").touch()
     assert config_file() == tmp_path / "crms.toml"
     assert read_config(tmp_path / "crms.toml") == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("[" * 5_000 + "]" * 5_000, "nested too deeply, more than 100 levels"),
+        ("9" * 5_000, "a number of more than 300 digits"),
+        ("1e999", "a number that is infinite, or too large to be stored"),
+    ],
+)
+def test_what_has_no_end_is_refused_in_one_sentence(tmp_path: Path, value: str, reason: str) -> None:
+    text = f'[a]\nbackend = "llm-judge"\ntimeout = {value}\n'
+    assert complaint(tmp_path, text) == f"crms.toml is not valid TOML: {reason}."

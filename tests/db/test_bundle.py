@@ -376,6 +376,40 @@ def test_a_malformed_bundle_is_refused_naming_the_member(tmp_path, member, chang
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('"version": 1', f'"version": {10**30}'), '"version" is missing or no whole number that can be'),
+        (('"kept": ', '"kept": -'), '"kept" is missing or no whole number that can be stored'),
+        (('"settings": {', '"settings": {"a": 1e999, '), "a number that is infinite, or too large"),
+        (('"settings": {', '"settings": {"a": NaN, '), "a number that is infinite, or too large"),
+        (('"settings": {', f'"settings": {{"a": {"9" * 4000}, '), "a number of more than 300 digits"),
+        (('"settings": {', f'"settings": {{"a": {"[" * 150 + "]" * 150}, '), "nested too deeply"),
+    ],
+)
+def test_numbers_that_cannot_be_stored_are_refused(tmp_path, change, message):
+    write_bundle(tmp_path / "source.usl.zip", scored_bundle())
+    path = rewritten(tmp_path, "sample.json", substituted(*change), tmp_path / "source.usl.zip")
+    with pytest.raises(BundleError, match=rf"sample\.json: {message}"):
+        read_bundle(path)
+
+
+def test_a_member_with_a_number_of_thousands_of_digits_is_left_alone(tmp_path):
+    path = rewritten(tmp_path, f"responses/{'9' * 5000}.jsonl", lambda _: b"")
+    assert read_bundle(path) == samples.bundle()
+
+
+@pytest.mark.parametrize("read", [read_bundle, bundle_slug])
+def test_a_bundle_that_unpacks_without_end_is_refused_unread(tmp_path, read):
+    path = tmp_path / "a.usl.zip"
+    write_bundle(path, samples.bundle())
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("bomb", "w") as member:
+        for _ in range(65):
+            member.write(bytes(2**20))
+    with pytest.raises(BundleError, match="unpacks to more than 64 MB, or is packed suspiciously well"):
+        read(path)
+
+
 def test_unknown_members_are_left_alone(tmp_path):
     path = rewritten(tmp_path, "scores/0.npz", lambda _: b"of a later version")
     assert read_bundle(path) == samples.bundle()

@@ -51,6 +51,21 @@ def test_sqlite_is_set_up_for_several_processes(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("/proc", "it is a folder or a device"),
+        ("/dev/zero", "it is a folder or a device"),
+        ("/proc/version", "Cannot lock the SQLite file /proc/version"),
+    ],
+)
+def test_what_is_no_file_is_no_database(file, message):
+    """Locks beside files of /proc were waited for without end."""
+    with pytest.raises(DatabaseError, match=message):
+        Database.open(f"sqlite:///{file}")
+    assert not Path("/dev/zero.lock").exists()
+
+
+@pytest.mark.parametrize(
     ("url", "message"),
     [
         ("nonsense secret", "The database URL is malformed; it must look like"),

@@ -153,6 +153,12 @@ def test_the_licence_that_a_file_gives_counts(database: Database, tmp_path: Path
     assert not saved.bundle.responses
 
 
+@pytest.mark.parametrize("target", [Path(), Path("..")])
+def test_a_folder_is_no_bundle_to_be_written(database: Database, target: Path) -> None:
+    with pytest.raises(PrecomputeError, match=r"a folder: name a file, such as tiny\.usl\.zip"):
+        save_bundle(database, "tiny", target)
+
+
 def other_criteria(data: bytes) -> bytes:
     lines = [json.loads(line) for line in data.splitlines()]
     return b"".join(json.dumps(line | {"criteria": ["quite another"]}).encode() + b"\n" for line in lines)

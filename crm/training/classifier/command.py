@@ -61,6 +61,8 @@ def train_classifier(
     left_out = LeftOut()
     examples = read_examples(annotations, corpora, left_out=left_out)
     say_left_out(left_out, len({item.pair for item in examples}), corpora)
+    if bare := sum(not item.criteria for item in examples):
+        typer.echo(f"note: {bare:,} preferences have no criteria: average taste is learnt by them.", err=True)
     reported = (
         read_examples(annotations, corpora, "dev", LeftOut()) if dev and is_annotations(annotations) else []
     )
@@ -98,6 +100,7 @@ def train_classifier(
         template=template,
         resume=resume,
         callbacks=callbacks,
+        on_noise=lambda reach: typer.echo(f"note: {reach}", err=True),
     )
     if first is not None:
         shutil.rmtree(first, ignore_errors=True)

@@ -67,7 +67,8 @@ def read_examples(
 ) -> list[LabelledPair]:
     """Read one split of criteria annotations, or all of a file of CRM training data.
 
-    Ties are left out, and so are pairs without criteria.
+    Ties are left out. Training data may have pairs without criteria, from which average taste is learnt; of
+    annotations a side without criteria is left out, as nobody prefers it.
 
     Args:
         left_out: Where annotated pairs are counted whose texts are not there.
@@ -78,13 +79,9 @@ def read_examples(
     if is_annotations(path):
         annotated = chain.from_iterable(read_annotations(path, corpora, split, left_out))
         return [item for item in annotated if item.criteria]
-    examples = [
-        replace(item, kind="list")
-        for item in read_labelled_pairs(path, corpora, None)
-        if item.label and item.criteria
-    ]
+    examples = [replace(item, kind="list") for item in read_labelled_pairs(path, corpora, None) if item.label]
     if not examples:
-        raise CRMError(f"{path.name} has only ties and pairs without criteria: nothing can be learnt.")
+        raise CRMError(f"{path.name} has only ties: nothing can be learnt.")
     return examples
 
 
@@ -112,6 +109,9 @@ def prepare(
         examples = without_criteria(examples, held_out_criteria(criterion_texts(examples)))
     if general is not None:
         examples = of_direction(examples, options.direction, general)
+    if options.skip_criteria:
+        dev = dev if general is None or not dev else of_direction(dev, options.direction, general)
+        examples, dev = bare(examples), bare(dev)
     if options.material is TrainingText.STATEMENTS:
         examples = statement_examples(examples, options.seed)
     train, held_out = hold_out(examples, options.held_out, options.seed)
@@ -123,15 +123,39 @@ def prepare(
 
 
 def without_criteria(examples: Sequence[LabelledPair], withheld: frozenset[str]) -> list[LabelledPair]:
-    """Return the examples less some criteria; one that has no others left goes.
+    """Return the examples less some criteria; one that has no others left goes, one that never had any stays.
 
     Raises:
         CRMError: None is left.
     """
-    kept = [item.without_criteria(withheld) for item in examples]
-    if not any(item.criteria for item in kept):
+    kept = [
+        left for item in examples if (left := item.without_criteria(withheld)).criteria or not item.criteria
+    ]
+    if not kept:
         raise CRMError("Every criterion belongs to a held-out cluster: give more data.")
-    return [item for item in kept if item.criteria]
+    return kept
+
+
+def bare(examples: Sequence[LabelledPair]) -> list[LabelledPair]:
+    """Return the preferences alone, without the criteria they were made by: one example a pair.
+
+    This is the paper's implicit setting (Table 1, and the first rows of Table 3).
+
+    Raises:
+        CRMError: Of some pairs either response is preferred, each by criteria of its own.
+    """
+    chosen_first = {
+        item.pair if item.label > 0 else item.pair.swapped(): replace(
+            item, criteria=CriteriaSet(), opposite=CriteriaSet(), extra=()
+        )
+        for item in examples
+    }
+    if divided := sum(pair.swapped() in chosen_first for pair in chosen_first) // 2:
+        raise CRMError(
+            f"Of {divided:,} pairs either response is preferred, each by criteria of its own: choose "
+            "--direction plus, or give every pair with one preference."
+        )
+    return list(chosen_first.values())
 
 
 def of_direction(examples: Sequence[LabelledPair], direction: Direction, general: CRM) -> list[LabelledPair]:

@@ -26,7 +26,7 @@ from crm.training.classifier.trainer import supports
 BACKBONE = "minilm"
 STATEMENTS_PROMPT, RESPONSES_PROMPT = "statement", "short"
 """Bundled templates; a short window has no room for the query."""
-_OTHER_WAYS = frozenset(("loss", "material", "prompt", "chat", "new_head", "lora"))
+_OTHER_WAYS = frozenset(("loss", "material", "prompt", "chat", "new_head", "lora", "skip_criteria"))
 """Options of people who know another way: with one of them the backbone is trained as any other."""
 _BOTH: Final[dict[str, Any]] = {
     "loss": Loss.RANKING,

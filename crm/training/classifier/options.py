@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from crm.data.noise import Noise
+from crm.data.noise import Noise, Strength
 from crm.data.pairs import Direction
 from crm.errors import CRMError
 
@@ -64,6 +64,9 @@ class Options:
         Direction, Option(help="Criteria of the side that average preference favours (plus), or not.")
     ] = Direction.BOTH
     noise: Annotated[Noise, Option(help="Of criteria lists, anew every epoch.")] = Noise.RANDOM
+    noise_strength: Annotated[
+        Strength, Option(help="How much noise takes away: a minority by weight, or as many as in the paper.")
+    ] = Strength.STRICT_MAJORITY
     single_share: Annotated[
         float, Option(min=0, max=1, help="Share of pairs judged by one criterion alone.")
     ] = 0.3
@@ -101,6 +104,9 @@ class Options:
     ] = 0.1
     skip_held_out_criteria: Annotated[
         bool, Option(help="Leave out the criteria that generalization to new criteria is measured by.")
+    ] = False
+    skip_criteria: Annotated[
+        bool, Option(help="Leave out all criteria, and learn from preferences alone.")
     ] = False
     limit: Annotated[int | None, Option(min=1, help="Use so many pairs to train on.")] = None
     eval_limit: Annotated[int | None, Option(min=1, help="Judge so many held-out and so many dev pairs.")] = (

@@ -20,6 +20,8 @@ from transformers.trainer_utils import get_last_checkpoint
 from crm.errors import CRMError
 from crm.llm.prompt import PromptTemplate
 from crm.training.classifier.options import Options
+from parsing.documents import read_json
+from parsing.files import read_bytes
 
 _STEPS = "steps"
 _OPTIONS_FILE = "options.json"
@@ -44,8 +46,9 @@ def check_folder(out: Path, backbone: str, options: Options, *, resume: bool) ->
         raise CRMError(f"The run in {out} is finished: there is nothing to resume.")
     if not is_started(out):
         raise CRMError(f"There is no run in {out} to resume: start it without --resume.")
-    before = json.loads((out / _OPTIONS_FILE).read_text(encoding="utf-8"))
-    described = json.loads(_described(backbone, options))
+    # A run of an earlier version has options of today as they are by default.
+    before = Options().to_json() | read_json(read_bytes(out / _OPTIONS_FILE))
+    described = read_json(_described(backbone, options))
     if changed := sorted(key for key in described if described[key] != before.get(key)):
         raise CRMError(
             f"The run in {out} was started with another {', '.join(changed)}: resume it with the same."
@@ -180,6 +183,7 @@ class TrainingReport:
         minutes: Time since this process began to train.
         held_out: Loss and accuracies of the best checkpoint on what was held out.
         dev: The same on dev, with the number of questions; empty without dev.
+        unnoised: By noise, how many criteria lists it could not be applied to; empty without noise.
     """
 
     backbone: str
@@ -188,6 +192,7 @@ class TrainingReport:
     minutes: float
     held_out: dict[str, float]
     dev: dict[str, float]
+    unnoised: dict[str, int]
 
 
 def best_evaluation(history: Sequence[Mapping[str, float]]) -> dict[str, float]:

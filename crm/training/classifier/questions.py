@@ -46,7 +46,7 @@ class QuestionDrawer:
 
     def _single(self, example: LabelledPair, rng: Generator) -> LabelledPair:
         every = (*example.criteria, *example.extra)
-        return example.alone(every[rng.integers(len(every))])
+        return example.alone(every[rng.integers(len(every))]) if every else example
 
     def _list(self, example: LabelledPair, rng: Generator) -> LabelledPair:
         criteria = self.noiser.noised(example.criteria, example.opposite, self.noise, rng)
@@ -164,10 +164,12 @@ class QuestionEncoder:
         reserved = replace(self, template=replace(self.template, window=self.template.window - _MIN_ROOM))
         grows = noise in (Noise.ADD, Noise.RANDOM)
         longest = max(
-            (item for example in examples for item in example.criteria), key=lambda item: len(item.text)
+            (item for example in examples for item in example.criteria),
+            key=lambda item: len(item.text),
+            default=None,
         )
         for criteria in dict.fromkeys(example.criteria for example in examples):
-            most = _grown(criteria, longest) if grows else criteria
+            most = _grown(criteria, longest) if grows and longest else criteria
             try:
                 reserved._texts(Question(most, Pair("", "", "")))
             except CriterionError as error:

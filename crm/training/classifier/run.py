@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.utils import logging
 
-from crm.data.noise import Noise, Noiser
+from crm.data.noise import Noise, Noiser, NoiseReach
 from crm.data.pairs import LabelledPair
 from crm.data.taxonomy import criterion_clusters
 from crm.errors import CRMError
@@ -57,6 +57,7 @@ def train(
     template: PromptTemplate | None = None,
     resume: bool = False,
     callbacks: Sequence[Any] = (),
+    on_noise: Callable[[NoiseReach], None] = lambda reach: None,
 ) -> TrainingReport:
     """Train a judge and save its best checkpoint, curves and results in ``out``.
 
@@ -67,6 +68,7 @@ def train(
         data: What ``prepare`` made.
         out: Folder for the result; new, unless a run is resumed.
         template: The prompt; by default the bundled one of the loss.
+        on_noise: Is told before training begins how many lists there are that noise cannot be applied to.
 
     Raises:
         CRMError: The backbone or an option does not fit, or ``out`` does not.
@@ -87,7 +89,13 @@ def train(
     encoder = QuestionEncoder(prompt.fit(loaded.tokenizer, options.max_length), options.loss)
     encoder.check_room((*data.train, *data.held_out, *data.dev), noise=options.noise)
     open_folder(out, backbone, options)
-    trainer = _trainer(loaded, data, encoder, out, options)
+    noiser = noiser_for(data.train, options)
+    reach = noiser.reach(
+        [(item.criteria, item.opposite) for item in data.train if item.criteria], options.noise
+    )
+    if reach.unchanged:
+        on_noise(reach)
+    trainer = _trainer(loaded, data, encoder, out, options, noiser=noiser)
     for callback in callbacks:
         trainer.add_callback(callback)
     started = time.monotonic()
@@ -100,6 +108,7 @@ def train(
         round(minutes, 1),
         best_evaluation(trainer.state.log_history),
         _dev_results(trainer, data.dev, encoder, options.seed),
+        {noise.value: count for noise, count in reach.unchanged.items()},
     )
     save_results(out, trainer.state.log_history, report, options)
     description = Description(options.loss.value, options.max_length, name or out.name, version)
@@ -109,9 +118,15 @@ def train(
 
 
 def _trainer(
-    loaded: Backbone, data: TrainingExamples, encoder: QuestionEncoder, out: Path, options: Options
+    loaded: Backbone,
+    data: TrainingExamples,
+    encoder: QuestionEncoder,
+    out: Path,
+    options: Options,
+    *,
+    noiser: Noiser,
 ) -> PreferenceTrainer:
-    drawer = QuestionDrawer(_noiser(data.train, options.noise), options.noise, options.single_share)
+    drawer = QuestionDrawer(noiser, options.noise, options.single_share)
     pairs = by_pair(data.train)
     return PreferenceTrainer(
         preference=options.loss,
@@ -160,13 +175,16 @@ def _arguments(out: Path, options: Options, pairs: int) -> TrainingArguments:
     )
 
 
-def _noiser(examples: Sequence[LabelledPair], noise: Noise) -> Noiser:
-    """Add criteria of the training examples only: those of dev stay unseen."""
-    if noise not in (Noise.ADD, Noise.RANDOM):
-        return Noiser({})
+def noiser_for(examples: Sequence[LabelledPair], options: Options) -> Noiser:
+    """Return what adds criteria of the training examples only: those of dev stay unseen."""
+    if options.noise not in (Noise.ADD, Noise.RANDOM):
+        return Noiser({}, strength=options.noise_strength)
     pool = list(dict.fromkeys(criterion for item in examples for criterion in item.criteria))
-    texts = list(dict.fromkeys(criterion_texts(examples)))
-    return Noiser(dict(zip(texts, criterion_clusters().assigned(texts), strict=True)), pool)
+    # Of the other side, too: its examples are not there where only one direction is trained on.
+    opposite = (criterion.text for item in examples for criterion in item.opposite)
+    texts = list(dict.fromkeys((*criterion_texts(examples), *opposite)))
+    clusters = dict(zip(texts, criterion_clusters().assigned(texts), strict=True))
+    return Noiser(clusters, pool, options.noise_strength)
 
 
 def _fixed(examples: Sequence[LabelledPair], encoder: QuestionEncoder, seed: int) -> FixedQuestions:

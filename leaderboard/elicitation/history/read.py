@@ -7,7 +7,6 @@ kept but the texts of the choices, in memory.
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +34,8 @@ from leaderboard.user_data.uploads import (
     parsed,
     read_rows,
 )
+from parsing.documents import read_json
+from parsing.limits import ParseError
 
 HISTORY_TYPES = (*ROW_TYPES, "zip")
 MAX_MEGABYTES = 50
@@ -286,8 +287,8 @@ def _turns(value: object) -> list[object] | None:
     """Return the turns of a conversation; None where the value is none."""
     if isinstance(value, str) and value.lstrip().startswith("[{"):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = read_json(value, keep_halves=True)
+        except ParseError:
             return None
     if isinstance(value, list) and value and all(isinstance(turn, dict) and "role" in turn for turn in value):
         return value

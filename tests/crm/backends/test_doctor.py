@@ -33,15 +33,16 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = [PromptTemplate(PAIR).pair(item.question) for item in ASKED]
     tokenizer = make_tokenizer(texts, size=1500)
     tokenizer.chat_template = CHAT_TEMPLATE
-    right = make_checkpoint(folder / "right", tokenizer=tokenizer, initializer_range=0.02)
+    right = make_checkpoint(folder / "right", tokenizer=tokenizer)
     model = AutoModelForSequenceClassification.from_pretrained(str(right))
     batch = tokenizer(texts, padding=True, return_tensors="pt")
     batch.pop("token_type_ids", None)
     label = torch.tensor([int(item.label < 0) for item in ASKED])
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4)
     for _ in range(60):
         loss = model(**batch, labels=label).loss
         loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
         if loss.item() < 0.05:
@@ -175,7 +176,7 @@ class TestLiars:
         return made
 
     def test_the_truth_looks_right(self, liar: Callable[..., CRM]) -> None:
-        found, said = examined(liar(lambda letter, prompt: odds(letter, prompt)))
+        found, said = examined(liar(odds))
 
         assert said == []
         assert found.workings is not None
@@ -192,7 +193,9 @@ class TestLiars:
         assert said.startswith("It prefers the first response in 100% of the questions")
 
     def test_always_the_same_odds(self, liar: Callable[..., CRM]) -> None:
-        _, [said] = examined(liar(lambda *_: completion(tokens={"A": 0.7, "B": 0.3})))
+        _, [said] = examined(
+            liar(lambda _, prompt: completion(tokens={"A": 0.7, "B": 0.3}, usage=counted(prompt)))
+        )
 
         assert said.startswith("All probabilities are alike (0.700 to 0.700)")
 
@@ -221,7 +224,7 @@ class TestLiars:
         assert said.startswith("The server cuts long prompts off: it counts 2")
 
     def test_a_page_instead_of_json(self, server: ScriptedServer, liar: Callable[..., CRM]) -> None:
-        judge = liar(lambda letter, prompt: odds(letter, prompt))
+        judge = liar(odds)
         server.on(CHAT, Answer("<html>Welcome!</html>"))
         _, [said] = examined(judge)
 
@@ -263,7 +266,12 @@ def odds(letter: str, prompt: str) -> dict[str, Any]:
     """A completion that is sure of a letter, a little more or less by the prompt's characters."""
     sure = 0.8 + 0.1 * math.sin(sum(map(ord, prompt)))
     other = "AB"[letter == "A"]
-    return completion(tokens={letter: sure, other: 1 - sure})
+    return completion(tokens={letter: sure, other: 1 - sure}, usage=counted(prompt))
+
+
+def counted(prompt: str) -> dict[str, int]:
+    """What a server counts that reads all of a prompt."""
+    return {"prompt_tokens": len(prompt) // 4, "completion_tokens": 1}
 
 
 class TestCommand:

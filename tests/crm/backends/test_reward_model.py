@@ -10,11 +10,14 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from crm.backends.transformers_classifier import load_transformers_classifier
 from crm.config import TransformersSettings
 from crm.criteria import CriteriaSet
+from crm.data.pairs import LabelledPair
 from crm.errors import ConfigError, CriterionError, UnavailableError
+from crm.evaluation.run import evaluate, evaluate_judge
 from crm.protocol import Pair, Question
 from tests.checkpoints import CHAT_TEMPLATE
 from tests.crm.backends.conftest import MakeJudge
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
+from tests.crm.evaluation.samples import PAIRS, small_sets
 
 PAIR = Pair("How?", "the word", "tea is short and the word is long")
 ASKED = [Question(CriteriaSet(), PAIR)]
@@ -107,3 +110,35 @@ def test_it_needs_a_chat_template(judge: MakeJudge) -> None:
 def test_an_unknown_provider_is_refused(judge: MakeJudge) -> None:
     with pytest.raises(ConfigError, match="'provider' must be one of transformers, vllm, vllm-server"):
         judge("reward-model", provider="ollama", model="singles")
+
+
+class TestEvaluation:
+    def test_on_pairs_with_criteria_it_is_asked_without_them(self, reward: Path, judge: MakeJudge) -> None:
+        model = judge("reward-model", model=str(reward))
+        first, second = rewards(reward, (PAIR.query, PAIR.response_a), (PAIR.query, PAIR.response_b))
+        label = 1.0 if first > second else -1.0
+        lines = [LabelledPair(PAIR, CriteriaSet.of(["concise"]), side) for side in (label, -label, label)]
+        result = evaluate(model, lines)
+
+        assert result.crm == "mine ∅"
+        assert [(one.subset, one.n) for one in result.accuracies] == [("criteria list", 3)]
+        assert result.accuracies[0].value == pytest.approx(2 / 3)
+
+    def test_on_evaluation_sets_it_is_right_on_one_side_of_every_pair(
+        self, reward: Path, judge: MakeJudge, tmp_path: Path
+    ) -> None:
+        report = evaluate_judge(
+            judge("reward-model", model=str(reward), max_length=64), small_sets(tmp_path / "sets", PAIRS[6:9])
+        )
+        plus, minus = (report.accuracies[name] for name in ("topic_plus", "topic_minus"))
+
+        assert report.judge == "mine ∅"
+        assert plus.n == minus.n
+        assert plus.value + minus.value == pytest.approx(1)
+
+    def test_one_that_reads_criteria_is_given_them(self, reward: Path, judge: MakeJudge) -> None:
+        model = judge("reward-model", model=str(reward), criteria_in_prompt=True)
+        line = LabelledPair(PAIR, CriteriaSet.of(["concise"]), 1.0)
+
+        assert evaluate(model, [line]).crm == "mine"
+        assert evaluate(model, [line], without_criteria=True).crm == "mine ∅"

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
-from crm.data.noise import Noise, Noiser
+from crm.data.noise import Noise, Noiser, Strength
 
 CLUSTERS = {f"wish {number}": number // 4 for number in range(40)}
 NOISER = Noiser(CLUSTERS)
@@ -106,6 +106,73 @@ def test_as_many_are_swapped_as_leave_a_majority(length: int, swapped: int) -> N
     mixed = noised((criteria, opposite), Noise.REPLACE, seed=5)
 
     assert len(set(texts(mixed)) & set(texts(opposite))) == swapped
+
+
+PAPER = Noiser(CLUSTERS, strength=Strength.PAPER)
+
+
+@pytest.mark.parametrize(
+    ("length", "kept", "added", "swapped"),
+    [(0, 0, 0, 0), (1, 1, 0, 0), (2, 1, 1, 0), (3, 1, 1, 0), (4, 2, 2, 1), (5, 2, 2, 1), (7, 3, 3, 2)],
+)
+def test_in_the_papers_strength_as_many_go_as_in_its_experiments(
+    length: int, kept: int, added: int, swapped: int
+) -> None:
+    criteria = CriteriaSet.of([f"wish {number}" for number in range(length)])
+    opposite = CriteriaSet.of([f"wish {number}" for number in range(30, 37)])
+    removed, more, mixed = (
+        PAPER.noised(criteria, opposite, noise, np.random.default_rng(5))
+        for noise in (Noise.REMOVE, Noise.ADD, Noise.REPLACE)
+    )
+
+    assert len(removed) == kept
+    assert list(removed) == [item for item in criteria if item in removed.criteria]
+    assert len(more) == length + added
+    assert len(mixed) == length
+    assert len(set(texts(mixed)) & set(texts(opposite))) == swapped
+
+
+@given(two_sides(), seeds)
+def test_in_the_papers_strength_too_replacement_leaves_the_strict_majority_of_the_weight(
+    sides: tuple[CriteriaSet, CriteriaSet], seed: int
+) -> None:
+    mixed = PAPER.noised(*sides, Noise.REPLACE, np.random.default_rng(seed))
+    kept = sum(item.weight.value_in_sum for item in mixed if item in sides[0].criteria)
+
+    assert kept > weight(sides[0]) / 2 or not sides[0]
+
+
+LISTS = [CriteriaSet.of([f"wish {number}" for number in range(length)]) for length in (1, 2, 3, 4)]
+OTHER = CriteriaSet.of(["wish 30", "wish 31"])
+
+
+@pytest.mark.parametrize(
+    ("strength", "unchanged"),
+    [
+        (Strength.STRICT_MAJORITY, {Noise.REMOVE: 2, Noise.ADD: 1, Noise.REPLACE: 3}),
+        (Strength.PAPER, {Noise.REMOVE: 1, Noise.ADD: 1, Noise.REPLACE: 3}),
+    ],
+)
+def test_every_noise_says_how_many_lists_it_leaves_as_they_are(
+    strength: Strength, unchanged: dict[Noise, int]
+) -> None:
+    noiser = Noiser(CLUSTERS, strength=strength)
+    sides = [(own, OTHER if len(own) != 3 else CriteriaSet()) for own in LISTS]
+    reach = noiser.reach(sides, Noise.RANDOM)
+
+    assert (reach.lists, reach.one_sided, reach.unchanged) == (4, 1, unchanged)
+    assert noiser.reach(sides, Noise.REPLACE).unchanged == {Noise.REPLACE: 3}
+    assert noiser.reach(sides, Noise.NONE).unchanged == {}
+
+
+def test_what_noise_cannot_be_applied_to_is_one_sentence() -> None:
+    sides = [(own, CriteriaSet()) for own in LISTS]
+    told = "noise (strict-majority) leaves of 4 criteria lists as they are: remove 2, add 1, replace 4"
+
+    assert str(NOISER.reach(sides, Noise.RANDOM)) == f"{told}; 4 have no list of the other side"
+    assert str(NOISER.reach([(LISTS[3], OTHER)], Noise.ADD)) == (
+        "noise (strict-majority) leaves of 1 criteria lists as they are: add 0"
+    )
 
 
 def test_a_criterion_to_avoid_stays_one_when_it_is_swapped_in() -> None:

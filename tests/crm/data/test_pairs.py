@@ -66,9 +66,9 @@ class TestBothDirectionsOfTrainingData:
         path = write(
             tmp_path,
             TRAINING_LINE,
-            TRAINING_LINE | {"criteria": ["warm", "long"], "preference": "model_a"},
+            TRAINING_LINE | {"criteria": ["warm", "long"], "idx": "3:a", "preference": "model_a"},
             TRAINING_LINE | {"criteria": ["wry"], "model_a": b, "model_b": a, "preference": "model_b"},
-            TRAINING_LINE | {"criteria": ["terse"], "idx": 4, "preference": "model_a"},
+            TRAINING_LINE | {"criteria": ["terse"], "prompt": "another", "preference": "model_a"},
             TRAINING_LINE | {"criteria": ["even"], "preference": "tie"},
             TRAINING_LINE | {"criteria": ["warm"], "kind": "criterion", "preference": "model_a"},
         )
@@ -83,6 +83,16 @@ class TestBothDirectionsOfTrainingData:
             CriteriaSet(),
             CriteriaSet(),  # alone it is not noised
         ]
+
+    def test_are_joined_where_each_has_an_idx_of_its_own(self, tmp_path: Path) -> None:
+        path = write(
+            tmp_path,
+            TRAINING_LINE | {"criteria": ["warm"], "idx": "p3:a", "preference": "model_a"},
+            TRAINING_LINE | {"idx": "p3:b"},
+        )
+        first, second = read_labelled_pairs(path, tmp_path, None)
+
+        assert (first.opposite, second.opposite) == (second.criteria, first.criteria)
 
     def test_are_what_noise_replaces_criteria_by(self, tmp_path: Path) -> None:
         path = write(
@@ -169,6 +179,12 @@ class TestTrainingData:
         assert [first.label, second.label, third.label] == [-1, 1, 0]
         assert third.question.pair.response_a == "plain text"
         assert {first.kind, second.kind, third.kind} == {"list"}
+
+    def test_may_have_no_criteria(self, tmp_path: Path) -> None:
+        without = {key: value for key, value in TRAINING_LINE.items() if key != "criteria"}
+        read = read_labelled_pairs(write(tmp_path, TRAINING_LINE | {"criteria": []}, without), tmp_path, None)
+
+        assert [(item.criteria, item.label) for item in read] == [(CriteriaSet(), -1)] * 2
 
     @pytest.mark.parametrize(
         ("change", "reason"),

@@ -59,6 +59,10 @@ def test_only_the_wish_in_question_is_flagged() -> None:
 
 def test_a_contradictory_list_is_flagged_as_a_whole() -> None:
     assert warned_of("as short as possible", "very long and detailed") == ["list"]
+    assert warned_of("concise", avoid=("conciseness",)) == ["list"]
+
+
+def test_a_contradiction_between_a_style_and_a_count_is_flagged() -> None:
     assert warned_of("concise", avoid=("brevity",)) == ["list"]
 
 

@@ -72,6 +72,16 @@ class TestEvaluate:
         [longer, *_] = [line.split() for line in out.splitlines() if line.startswith("longer")]
         assert longer[2:4] == ["100.0", "0.0"]
 
+    def test_without_criteria_a_judge_is_named_with_the_empty_set(self, run_main: Run, sets: Path) -> None:
+        _, out, _ = run_main(
+            main, "evaluate", sets, "--crm", "cosine", "--without-criteria", "--no-references"
+        )
+
+        assert first_words(out).count("cosine") == 3
+        assert "cosine ∅ 1" in out
+        assert (sets / "reports" / "cosine ∅.json").is_file()
+        assert not (sets / "reports" / "cosine.json").exists()
+
     def test_says_what_was_drawn(self, run_main: Run, sets: Path) -> None:
         _, out, _ = run_main(main, "evaluate", sets, "--crm", "longer", "--limit", 1, "--no-references")
 
@@ -100,6 +110,8 @@ class TestEvaluate:
             (["--crm", "oracle"], "no CRM named 'oracle'"),
             (["--criterion-crm", "oracle", "--crm", "longer"], "no CRM named 'oracle'"),
             (["--limit", "0"], "--limit"),
+            (["--without-criteria", "--bundle"], "--bundle ships a judge as it is asked on the pages"),
+            (["--rubric-judge", "marker"], "has no rubrics: --rubric-judge is for a benchmark of judges"),
         ],
     )
     def test_wrong_use_is_one_line(
@@ -133,12 +145,14 @@ class TestEvaluationSets:
             "evaluation-sets",
             annotations,
             *("--corpora", corpora_of_two, "--out", tmp_path / "sets", "--general", "longer"),
+            *("--noise-strength", "paper"),
             *("--table", tmp_path / "table.md"),
         )
 
         assert code == 0
         assert "longer 1 favours" in " ".join(out.split())
-        assert "| T− | 1 | 2.0 | 3.0 |" in (tmp_path / "table.md").read_text()
+        assert "| T− | 1 |  | 2.0 | 3.0 |" in (tmp_path / "table.md").read_text()
+        assert "| T− remove | 1 | 0 | 2.0 | 1.0 |" in (tmp_path / "table.md").read_text()
         lines = (tmp_path / "sets" / "topic_minus.jsonl").read_text().splitlines()
         assert [json.loads(line)["criteria"] for line in lines] == [["concise", "direct", "calm"]]
 

@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from crm.baselines import LongerCRM
+from crm.data.noise import Strength
 from crm.errors import CRMError
 from crm.evaluation.metrics import Accuracy
 from crm.evaluation.report import (
@@ -13,8 +15,8 @@ from crm.evaluation.report import (
     statistics_table,
     write_report,
 )
-from crm.evaluation.sets import Subset
-from tests.crm.evaluation.samples import report, small_sets
+from crm.evaluation.sets import Subset, build_sets, read_manifest, write_sets
+from tests.crm.evaluation.samples import CLUSTERS, PAIRS, report, small_sets
 
 
 def test_it_survives_being_stored(tmp_path: Path) -> None:
@@ -74,10 +76,25 @@ def test_an_absent_file_is_refused(tmp_path: Path) -> None:
 def test_statistics_have_a_row_a_set(tmp_path: Path) -> None:
     table = statistics_table(small_sets(tmp_path).manifest)
 
-    assert table.columns == ("set", "samples", "turns", "criteria", "A : B", "of dev")
-    assert table.rows[0] == ("T+", "8", "2.0", "4.0", "4 : 4", "8")
-    assert table.rows[5] == ("C+", "20", "2.0", "2.0", "10 : 10", "8")
+    assert table.columns == ("set", "samples", "left out", "turns", "criteria", "A : B", "of dev")
+    assert table.rows[0] == ("T+", "8", "", "2.0", "4.0", "4 : 4", "8")
+    assert table.rows[5] == ("C+", "20", "", "2.0", "2.0", "10 : 10", "8")
     assert "longer 1 favours" in table.note
+    assert "Noise strict-majority, seed 0." in table.note
+
+
+def test_noised_sets_say_how_many_lists_the_noise_could_not_be_applied_to(tmp_path: Path) -> None:
+    sets = build_sets(PAIRS, LongerCRM(), CLUSTERS, strength=Strength.PAPER)
+    manifest = write_sets(tmp_path, sets, 0, "longer 1", Strength.PAPER)
+    rows = {row[0]: row[1:3] for row in statistics_table(manifest).rows}
+
+    # Lists of three: the paper swaps ⌊3/2⌋ − 1 of them.
+    assert [rows[f"T− {noise}"] for noise in ("remove", "add", "replace")] == [
+        ("8", "0"),
+        ("8", "0"),
+        ("0", "8"),
+    ]
+    assert "Noise paper, seed 0." in statistics_table(read_manifest(tmp_path)).note
 
 
 def test_accuracies_stand_in_the_papers_layout() -> None:

@@ -21,6 +21,7 @@ from crm.training.concepts import (
     read_concept_wishes,
     read_turns,
     share_read_right,
+    spelling_of,
     split_wishes,
 )
 
@@ -112,7 +113,9 @@ def test_a_small_classifier_learns_its_wishes_and_is_stored(tmp_path: Path) -> N
     names = concept_names(WISHES)
     fitted = fit_network(WISHES, NAMES, TURNS, TINY, lambda done, total: steps.append((done, total)))
     other = fit_network(WISHES, NAMES, TURNS, replace(TINY, queries=0, rarer=False))
-    classifier = ConceptClassifier(names, [calibrated(each, WISHES, names) for each in (fitted, other)])
+    classifier = ConceptClassifier(
+        names, [calibrated(each, WISHES, names) for each in (fitted, other)], spelling_of(WISHES)
+    )
 
     assert steps[-1][0] == steps[-1][1]
     assert share_read_right(classifier, WISHES) > 0.8

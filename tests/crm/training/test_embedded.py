@@ -158,7 +158,7 @@ class TestFitting:
         assert told == [1, 2]
         assert prob(CriteriaSet.of(["numbered steps"])) > 0.7
         assert prob(CriteriaSet.of([], ["numbered steps"])) < 0.3
-        assert prob(CriteriaSet.of(["plain running text"])) < 0.3
+        assert prob(CriteriaSet.of(["flowing prose"])) < 0.3
 
     def test_the_same_seed_gives_the_same_weights(self, tiny_set: TrainingSet, wordings: WordingSet) -> None:
         (one, styles), (same, same_styles) = (

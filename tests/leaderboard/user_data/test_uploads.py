@@ -125,3 +125,23 @@ def refused_at_most(content: bytes, file: str) -> None:
     except UploadError as refused:
         said = str(refused)
         assert "\n" not in said
+
+
+def test_a_table_of_very_many_columns_is_refused_at_once() -> None:
+    with pytest.raises(UploadError, match="more than 1,000 columns"):
+        read_responses(",".join(f"c{number}" for number in range(500_000)).encode(), "a.csv")
+
+
+def test_a_value_of_thousands_of_characters_is_not_repeated() -> None:
+    with pytest.raises(UploadError, match=r"the column 'c.*…' occurs twice") as raised:
+        read_responses(f"{'c' * 9_000},{'c' * 9_000}\n".encode(), "a.csv")
+    assert len(str(raised.value)) < 200
+
+
+def test_numbers_and_nesting_without_end_are_refused() -> None:
+    for value, reason in (
+        ("9" * 4_000, "more than 300 digits"),
+        ("[" * 900 + "]" * 900, "nested too deeply"),
+    ):
+        with pytest.raises(UploadError, match=f"a.jsonl, row 1: this is not valid JSON .*{reason}"):
+            read_responses(f'{{"query": "a", "response": {value}}}'.encode(), "a.jsonl")

@@ -27,9 +27,9 @@ def written(lab: Lab) -> Path:
 
 def test_each_side_wins_by_its_own_criteria(written: Path) -> None:
     rows = [json.loads(line) for line in written.read_text().splitlines()]
-    assert [(row["idx"], row["preference"]) for row in rows[:2]] == [("p0:a", "model_a"), ("p0:b", "model_b")]
+    assert [(row["idx"], row["preference"]) for row in rows[:2]] == [("p0", "model_a"), ("p0", "model_b")]
     assert rows[1] == {
-        "idx": "p0:b",
+        "idx": "p0",
         "prompt": "Question 0.0: what about thing 0?",
         "model_a": [{"role": turn.role, "content": turn.content} for turn in samples.conversation(0, "warm")],
         "model_b": [
@@ -48,7 +48,9 @@ def test_it_is_read_by_what_evaluates_and_what_trains(written: Path, tmp_path: P
     assert [len(pair) for pair in by_pair(examples)] == [2, 2, 2, 2]
     for example in examples:
         manner = "warm" if example.label > 0 else "brief"
+        other = "brief" if manner == "warm" else "warm"
         assert [item.text for item in example.criteria] == criteria_of(manner)
+        assert [item.text for item in example.opposite] == criteria_of(other)
 
 
 def test_several_turns_are_one_query_and_one_response(lab: Lab) -> None:
@@ -64,7 +66,7 @@ def test_several_turns_are_one_query_and_one_response(lab: Lab) -> None:
     path = lab.folder / "pairs.jsonl"
     lab.run("--out", path)
     judged = read_labelled_pairs(path, lab.folder, None)[-1]
-    assert judged.id == "p100:b"
+    assert judged.id == "p100"
     assert judged.question.pair.query.split("\n\n") == [
         f"Question 100.{turn}: what about thing 100?" for turn in range(2)
     ]

@@ -13,13 +13,29 @@ SECRET = "sk-for-the-actors-alone-4711"
 def on_ray() -> Iterator[Engine]:
     """Ray on this computer with two actors; commands that ask for Ray use it while it runs."""
     os.environ[KEY_VARIABLE] = SECRET
-    with open_engine(EngineOptions(EngineKind.RAY, actors=2)) as engine:
+    with open_engine(EngineOptions(EngineKind.RAY, workers=2)) as engine:
         del os.environ[KEY_VARIABLE]
         yield engine
 
 
-@pytest.fixture(params=["local", "ray"])
+@pytest.fixture(scope="session")
+def in_processes() -> Iterator[Engine]:
+    """Two processes of this computer."""
+    with open_engine(EngineOptions(EngineKind.PROCESSES, workers=2)) as engine:
+        yield engine
+
+
+@pytest.fixture(params=["processes", "ray"])
+def elsewhere(request: pytest.FixtureRequest) -> Engine:
+    """Each engine that works in other processes."""
+    opened: Engine = request.getfixturevalue("on_ray" if request.param == "ray" else "in_processes")
+    return opened
+
+
+@pytest.fixture(params=["local", "processes", "ray"])
 def engine(request: pytest.FixtureRequest) -> Engine:
     """Each engine in turn."""
-    opened: Engine = request.getfixturevalue("on_ray") if request.param == "ray" else LocalEngine()
+    if request.param == "local":
+        return LocalEngine()
+    opened: Engine = request.getfixturevalue("on_ray" if request.param == "ray" else "in_processes")
     return opened

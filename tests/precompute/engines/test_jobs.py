@@ -1,4 +1,4 @@
-"""The jobs on Ray give what they give in this process."""
+"""The jobs in other processes give what they give in this process."""
 
 import shutil
 from collections.abc import Callable
@@ -62,8 +62,8 @@ def stored(database: Database, llm: str) -> Arrays:
     return arrays
 
 
-def test_representations_are_the_same_to_the_bit(on_ray: Engine, copy: Copy) -> None:
-    summary, there = embedded_again(copy("ray.sqlite3"), on_ray)
+def test_representations_are_the_same_to_the_bit(elsewhere: Engine, copy: Copy) -> None:
+    summary, there = embedded_again(copy("elsewhere.sqlite3"), elsewhere)
     expected, here = embedded_again(copy("local.sqlite3"), LocalEngine())
     assert summary == expected == EmbedSummary(2 * N_CLEARED, 8 * 522 - 2 * N_CLEARED)
     for llm in CLEARED:
@@ -91,9 +91,9 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "tiny"
 
 
-def test_scores_are_the_same(on_ray: Engine, copy: Copy, tiny: str) -> None:
+def test_scores_are_the_same(elsewhere: Engine, copy: Copy, tiny: str) -> None:
     topics = ("Short fiction",)
-    there = scored(copy("ray.sqlite3"), distributed_judge(on_ray, tiny), topics)
+    there = scored(copy("elsewhere.sqlite3"), distributed_judge(elsewhere, tiny), topics)
     here = scored(copy("local.sqlite3"), get_crm(tiny), topics)
     assert len(here) == 7
     assert there.keys() == here.keys()

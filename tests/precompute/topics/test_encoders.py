@@ -119,6 +119,7 @@ def rows(*embeddings: object) -> Answer:
         (rows([0.1, 0.2], [0.2], [0.3]), "answers no embeddings"),
         (rows([0.1], [None], [0.3]), "answers no embedding"),
         (rows([], [], []), "answers no embedding for each text"),
+        (rows([10**400], [0.2], [0.3]), "answers no embeddings"),
         (rows("AAAA", "AAAA", "AAAA"), "answers no embeddings"),
         (Answer({"data": [{"index": 0, "embedding": [0.1]}] * 3}), "answers no embedding for each text"),
     ],

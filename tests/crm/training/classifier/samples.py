@@ -72,6 +72,11 @@ def examples(count: int = 40) -> list[LabelledPair]:
     ]
 
 
+def without_criteria(count: int = 40) -> list[LabelledPair]:
+    """Preferences of which nobody says why: for cats."""
+    return [LabelledPair(pair, CriteriaSet(), 1.0, instruction=pair.query) for pair in _pairs(count)]
+
+
 def cat_examples(count: int = 40) -> list[LabelledPair]:
     """One direction only, which takes even a tiny backbone little to learn: cats are always preferred."""
     return examples(count)[::2]

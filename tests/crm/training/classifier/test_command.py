@@ -39,6 +39,37 @@ def test_train_classifier_writes_a_judge(run_main: Run, tmp_path: Path) -> None:
     }
 
 
+def test_what_noise_cannot_be_applied_to_and_what_has_no_criteria_is_said(
+    run_main: Run, tmp_path: Path
+) -> None:
+    lines, backbone = training_lines(tmp_path / "pairs.jsonl"), tiny_bert(tmp_path / "bert")
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    del rows[0]["criteria"]
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, _, told = run_main(
+        main, "train", "classifier", "--backbone", backbone, "--data", lines, "--out", tmp_path / "judge",
+        *FEW[2:], "--noise", "remove", "--noise-strength", "paper",
+    )  # fmt: skip
+
+    assert code == 0
+    assert "note: 1 preferences have no criteria: average taste is learnt by them." in told
+    assert "note: noise (paper) leaves of 19 criteria lists as they are: remove 0; 1 have no list of" in told
+
+
+def test_criteria_can_be_left_out(run_main: Run, tmp_path: Path) -> None:
+    lines, out = training_lines(tmp_path / "pairs.jsonl"), tmp_path / "judge"
+    one_way = [line for line in lines.read_text().splitlines() if '"model_a"}' in line]
+    lines.write_text("\n".join(one_way))
+    code, printed, _ = run_main(
+        main, "train", "classifier", "--backbone", tiny_bert(tmp_path / "bert"), "--data", lines,
+        "--out", out, *FEW[2:], "--skip-criteria",
+    )  # fmt: skip
+
+    assert code == 0
+    assert "10 pairs, 2 steps" in printed
+    assert json.loads((out / "options.json").read_text())["skip_criteria"] is True
+
+
 def test_without_the_packages_for_training_one_line_says_how_to_install_them(
     run_main: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

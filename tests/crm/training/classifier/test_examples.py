@@ -1,3 +1,5 @@
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from crm.errors import CRMError
 from crm.paths import PREFERENCES
 from crm.protocol import Pair, Question, Verdict
 from crm.training.classifier.examples import (
+    bare,
     by_pair,
     hold_out,
     limited,
@@ -19,6 +22,7 @@ from crm.training.classifier.examples import (
 )
 from crm.training.classifier.options import Options
 from tests.crm.samples import KnownVerdicts
+from tests.crm.training.classifier import samples
 from tests.crm.training.classifier.samples import cat_examples, examples, training_lines
 
 
@@ -28,6 +32,15 @@ def test_training_data_is_read_without_its_ties(tmp_path: Path) -> None:
     assert read[0].pair == Pair("question 0", "a cat purring cats " * 3, "a dog barking dogs " * 3)
     assert str(read[0].criteria) == "cats; purring"
     assert not any(item.pair.query == "a tie" for item in read)
+
+
+def test_training_data_may_have_pairs_without_criteria(tmp_path: Path) -> None:
+    path = training_lines(tmp_path / "pairs.jsonl", 1)
+    rows = [json.loads(line) | {"criteria": []} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    read = read_examples(path, tmp_path)
+
+    assert [(item.label, item.criteria) for item in read] == [(1, CriteriaSet()), (-1, CriteriaSet())]
 
 
 @pytest.mark.corpora
@@ -98,6 +111,11 @@ def test_withheld_criteria_go_and_examples_without_others_with_them() -> None:
         without_criteria(examples(2)[:1], frozenset({"cats", "purring"}))
 
 
+def test_a_pair_that_never_had_criteria_stays_when_some_are_withheld() -> None:
+    preference = samples.without_criteria(1)
+    assert without_criteria([*examples(1)[:1], *preference], frozenset({"cats", "purring"})) == preference
+
+
 class LongerIsAverage(KnownVerdicts):
     def judge(self, questions: list[Question]) -> list[Verdict]:  # type: ignore[override]
         assert not any(question.criteria for question in questions)
@@ -113,6 +131,30 @@ def test_directions_are_those_of_average_preference_and_against_it() -> None:
     assert of_direction(both, Direction.BOTH, LongerIsAverage()) == both
     with pytest.raises(CRMError, match="direction minus"):
         of_direction(both[1:], Direction.MINUS, LongerIsAverage())
+
+
+def test_preferences_alone_are_one_example_a_pair() -> None:
+    cats = cat_examples(3)
+    turned = [replace(item, criteria=CriteriaSet.of(["soft"])).swapped() for item in cats[:1]]
+    alone = bare([*cats, *turned])
+
+    assert len(alone) == 3
+    assert not any(item.criteria or item.opposite or item.extra for item in alone)
+    with pytest.raises(CRMError, match=r"Of 2 pairs either response is preferred.*--direction plus"):
+        bare([*examples(2), *cats])
+
+
+def test_without_criteria_what_is_learnt_and_reported_on_is_what_average_preference_favours() -> None:
+    options = Options(skip_criteria=True, direction=Direction.PLUS, held_out=0.2)
+    every = examples(12)
+    made = prepare(every[:20], every[20:], options, LongerIsAverage())
+
+    assert [len(part) for part in (made.train, made.held_out, made.dev)] == [8, 2, 2]
+    assert {(item.label, item.criteria) for part in vars(made).values() for item in part} == {
+        (1.0 if len(every[0].pair.response_a) > len(every[0].pair.response_b) else -1.0, CriteriaSet())
+    }
+    with pytest.raises(CRMError, match="--direction plus"):
+        prepare(every[:20], [], replace(options, direction=Direction.BOTH))
 
 
 def test_statements_stand_for_the_responses_of_their_side() -> None:

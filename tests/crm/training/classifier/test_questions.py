@@ -4,7 +4,7 @@ from collections import Counter
 import numpy as np
 import torch
 
-from crm.criteria import Criterion
+from crm.criteria import CriteriaSet, Criterion
 from crm.data.noise import Noise, Noiser
 from crm.data.pairs import LabelledPair
 from crm.training.classifier.examples import by_pair
@@ -15,7 +15,7 @@ from crm.training.classifier.questions import (
     all_questions,
 )
 from crm.training.classifier.trainer import margins, preference_loss
-from tests.crm.training.classifier.samples import examples
+from tests.crm.training.classifier.samples import examples, without_criteria
 
 
 def _drawn(epoch: int = 0, single_share: float = 0.3, seed: int = 0) -> list[LabelledPair]:
@@ -71,6 +71,16 @@ def test_a_share_of_the_questions_is_about_one_criterion() -> None:
 
 def test_lists_are_noised() -> None:
     assert {len(asked.question.criteria) for asked in _drawn(single_share=0.0)} == {3}
+
+
+def test_a_pair_without_criteria_is_asked_about_without_any() -> None:
+    drawer = QuestionDrawer(Noiser({}, [Criterion("something else")]), Noise.RANDOM, single_share=0.5)
+    dataset = DrawnQuestions(by_pair(without_criteria(40)), drawer, lambda asked: asked, seed=0)
+    drawn = [asked for index in range(40) for asked in dataset[index]]
+
+    assert {(asked.question.criteria, asked.kind) for asked in drawn} == {(CriteriaSet(), "list")}
+    assert {asked.label for asked in drawn} == {1.0, -1.0}
+    assert all((asked.label > 0) == ("cat" in asked.pair.response_a) for asked in drawn)
 
 
 def test_evaluation_asks_for_every_list_and_every_criterion() -> None:

@@ -5,18 +5,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, TrainerCallback
 
-from crm.data.noise import Noise
+from crm.criteria import CriteriaSet
+from crm.data.noise import Noise, NoiseReach, Strength
+from crm.data.pairs import LabelledPair
+from crm.data.taxonomy import criterion_clusters
 from crm.errors import CriterionError, CRMError
 from crm.llm.prompt import PromptTemplate
-from crm.protocol import Question
+from crm.protocol import Pair, Question
 from crm.training.classifier.examples import TrainingExamples, prepare
 from crm.training.classifier.options import Loss, Options, Precision
-from crm.training.classifier.run import train
-from tests.crm.training.classifier.samples import QUICK, cat_examples, examples, tiny_bert, tiny_llama
+from crm.training.classifier.run import noiser_for, train
+from tests.crm.training.classifier.samples import (
+    QUICK,
+    cat_examples,
+    examples,
+    tiny_bert,
+    tiny_llama,
+    without_criteria,
+)
 
 BACKBONES = {"bert": tiny_bert, "llama": tiny_llama}
 
@@ -151,6 +162,63 @@ def test_a_run_that_was_stopped_and_resumed_ends_like_one_that_was_not(
     assert [row["loss"] for row in _rows(broken)] == [row["loss"] for row in _rows(whole)]
     with pytest.raises(CRMError, match="is finished: there is nothing to resume"):
         train(backbone("bert"), data, broken, options, resume=True)
+
+
+def test_a_run_of_an_earlier_version_is_resumed_with_the_defaults_of_todays_options(
+    backbone: Callable[[str], str], tmp_path: Path
+) -> None:
+    out, data = tmp_path / "judge", _data()
+    with pytest.raises(PowerCutError):
+        train(backbone("bert"), data, out, QUICK, callbacks=[StopAt(2)])
+    described = json.loads((out / "options.json").read_text())
+    del described["noise_strength"], described["skip_criteria"]
+    (out / "options.json").write_text(json.dumps(described))
+
+    paper = replace(QUICK, noise_strength=Strength.PAPER)
+    with pytest.raises(CRMError, match="started with another noise_strength"):
+        train(backbone("bert"), data, out, paper, resume=True)
+    assert train(backbone("bert"), data, out, QUICK, resume=True).steps > 2
+
+
+@pytest.mark.parametrize("loss", Loss)
+def test_preferences_without_criteria_teach_average_taste(
+    backbone: Callable[[str], str], tmp_path: Path, loss: Loss
+) -> None:
+    options = replace(QUICK, loss=loss, noise=Noise.RANDOM, single_share=0.3, epochs=4)
+    report = train(backbone("llama"), prepare(without_criteria(), [], options), tmp_path / "judge", options)
+
+    assert report.held_out["accuracy_list"] > 0.9
+    assert _prob_a(tmp_path / "judge", Question(CriteriaSet(), without_criteria(1)[0].pair)) > 0.5
+
+
+def test_a_run_says_how_many_lists_noise_cannot_be_applied_to(
+    backbone: Callable[[str], str], tmp_path: Path
+) -> None:
+    options = replace(QUICK, noise=Noise.REMOVE, noise_strength=Strength.STRICT_MAJORITY, epochs=1)
+    data, heard = _data(options), list[NoiseReach]()
+    report = train(backbone("bert"), data, tmp_path / "judge", options, on_noise=heard.append)
+
+    assert len(data.train) == 64
+    assert heard == [NoiseReach(Strength.STRICT_MAJORITY, 64, 0, {Noise.REMOVE: 64})]
+    assert report.unnoised == {"remove": 64}
+    assert json.loads((tmp_path / "judge" / "results.json").read_text())["unnoised"] == {"remove": 64}
+
+
+def test_addition_shuns_the_clusters_of_the_other_side_where_only_one_side_is_trained_on() -> None:
+    shunned, near = criterion_clusters().clusters[0].criteria[:2]
+    far = criterion_clusters().clusters[1].criteria[0]
+    criteria, opposite = CriteriaSet.of(["wish one", "wish two", near, far]), CriteriaSet.of([shunned])
+    example = LabelledPair(
+        Pair("q", "a", "b"), CriteriaSet.of(["wish one", "wish two"]), 1.0, opposite=opposite
+    )
+    noiser = noiser_for([example, replace(example, criteria=criteria)], replace(QUICK, noise=Noise.ADD))
+
+    added = {
+        item.text
+        for seed in range(20)
+        for item in noiser.noised(example.criteria, opposite, Noise.ADD, np.random.default_rng(seed))
+    }
+    assert added == {"wish one", "wish two", far}
 
 
 def test_training_stops_when_the_held_out_loss_no_longer_falls(

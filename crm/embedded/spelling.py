@@ -1,0 +1,74 @@
+"""Slips of the pen: “fewer heddings” is read as “fewer headings”.
+
+Only words that no English dictionary has are mended, and only to a word that wishes often have: what is
+meant by “tabels” is said by the wishes, not by how often a language uses a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from spellchecker import SpellChecker
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_OFTEN = 6
+"""A word that so many wishes have is one that people write, whatever dictionaries say."""
+_LONG = 5
+"""Shorter words are left as they are: too many others are one letter away."""
+
+
+class Spelling:
+    """Mends words that are one slip away from a word of the wishes.
+
+    Attributes:
+        words: Words that wishes often have, the commonest first.
+        foreign: Words of wishes in other languages that no English dictionary has; beside one of these
+            nothing is mended.
+    """
+
+    def __init__(self, words: Sequence[str], foreign: Iterable[str]) -> None:
+        """Take the words of the wishes."""
+        self.words, self.foreign = tuple(words), frozenset(foreign)
+        self._place = {word: place for place, word in enumerate(self.words)}
+
+    @classmethod
+    def of(cls, wishes: Iterable[str], in_other_languages: Iterable[str]) -> Spelling:
+        """Return the spelling of English wishes and of those in other languages."""
+        english = Counter(word for wish in wishes for word in _words(wish))
+        dictionary = _dictionary()
+        often = [word for word, number in english.most_common() if number >= _OFTEN]
+        foreign = {word for wish in in_other_languages for word in _words(wish)}
+        return cls(often, {word for word in foreign if word not in dictionary and word not in english})
+
+    def corrected(self, wish: str) -> str:
+        """Return a wish without slips; as it is where it is in another language."""
+        if any(word in self.foreign for word in _words(wish)):
+            return wish
+        return _WORD.sub(lambda found: self._meant(found.group()), wish)
+
+    def _meant(self, written: str) -> str:
+        word, dictionary = written.lower(), _dictionary()
+        if len(word) < _LONG or not word.isalpha() or word in dictionary or word in self._place:
+            return written
+        near = dictionary.edit_distance_1(word)
+        meant = (each for each in near if each in self._place and each in dictionary)
+        return min(meant, key=self._place.__getitem__, default=written)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a file stores."""
+        return {"words": np.array(self.words), "foreign": np.array(sorted(self.foreign))}
+
+
+def _words(wish: str) -> list[str]:
+    return [word.lower().replace("’", "'") for word in _WORD.findall(wish)]
+
+
+@cache
+def _dictionary() -> SpellChecker:
+    return SpellChecker(language="en", distance=1)
