@@ -283,8 +283,8 @@ def _as_contrast(wished: Floats, unwished: Floats) -> Floats:
 def _as_list(whole: Floats, parts: Floats) -> Floats:
     """Read “warm and funny” as both, where each is plain and one is what the whole was read as.
 
-    Of a part what is far behind its first concept is left out: beside a whole list it would weigh as much as
-    another part.
+    What is far behind the first concept of a part is not taken as read: beside a whole list it would weigh as
+    much as another part.
 
     Args:
         whole: Probabilities of the classes ``[1 + 2 K]``.
@@ -295,8 +295,8 @@ def _as_list(whole: Floats, parts: Floats) -> Floats:
     if is_plain and len(meant) > 1 and int(whole.argmax()) in meant:
         of_concept = parts[:, 1:].reshape(len(parts), -1, 2).sum(axis=2)
         near = of_concept >= _FAR_BEHIND * of_concept.max(axis=1, keepdims=True)
-        nearest = np.concatenate([parts[:, :1], parts[:, 1:] * np.repeat(near, 2, axis=1)], axis=1)
-        mean: Floats = (nearest / nearest.sum(axis=1, keepdims=True)).mean(axis=0)
+        mean: Floats = np.append(0.0, (parts[:, 1:] * np.repeat(near, 2, axis=1)).mean(axis=0))
+        mean[0] = 1.0 - mean.sum()
         return mean
     return whole
 

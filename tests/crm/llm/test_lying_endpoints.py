@@ -1,6 +1,5 @@
 """Against local servers that answer anything: an answer is read with a limit, or refused in one sentence."""
 
-import asyncio
 import gzip
 import json
 import math
@@ -23,6 +22,7 @@ from crm.criteria import CriteriaSet
 from crm.errors import CRMError, UnavailableError
 from crm.llm.client import Endpoint, LLMClient
 from crm.llm.endpoint import CHAT_PATH, read_completion
+from crm.llm.running import run_to_end
 from crm.protocol import Pair, Question
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
 
@@ -237,7 +237,7 @@ async def _asked_once(server: RawServer) -> None:
 def test_so_are_those_of_many_requests_at_a_time(answer: tuple[bytes, bytes, int]) -> None:
     more, piece, times = answer
     with RawServer(OK + more, piece, times) as server:
-        assert peak_of(lambda: asyncio.run(_asked_once(server)), r"nonsense \(more than 32 MB\)") < 116
+        assert peak_of(lambda: run_to_end(_asked_once(server)), r"nonsense \(more than 32 MB\)") < 116
 
 
 def test_a_server_that_drips_is_given_up() -> None:
