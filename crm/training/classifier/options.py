@@ -40,14 +40,38 @@ class TrainingText(StrEnum):
     RESPONSES = "responses"
     STATEMENTS = "statements"
     """Other criteria of the same pair: a short, cheap first lesson for small encoders."""
+    COUNTS = "counts"
+    """Responses, under wishes whose fulfilment is counted: a first lesson without annotations."""
 
 
 class Precision(StrEnum):
-    """In what the forward pass computes; weights and optimizer stay in single precision."""
+    """In what the forward pass computes."""
 
     FP32 = "fp32"
     BF16 = "bf16"
     FP16 = "fp16"
+
+
+class Weights(StrEnum):
+    """In what weights, their gradients and the optimizer's moments are kept."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+
+
+class Optimizer(StrEnum):
+    """What moves the weights."""
+
+    ADAMW = "adamw"
+    PAGED_8BIT = "paged-8bit"
+    """AdamW with moments in 8 bits, of bitsandbytes, which lets them go to the computer's memory."""
+
+
+class Schedule(StrEnum):
+    """How the learning rate falls after it has risen."""
+
+    LINEAR = "linear"
+    COSINE = "cosine"
 
 
 @dataclass(frozen=True)
@@ -58,7 +82,8 @@ class Options:
         Loss, Option(help="Score one response, which small models learn too, or compare two.")
     ] = Loss.RANKING
     material: Annotated[
-        TrainingText, Option(help="Train on responses, or first on short statements instead of them.")
+        TrainingText,
+        Option(help="Responses; as a first lesson short statements, or wishes that are counted."),
     ] = TrainingText.RESPONSES
     direction: Annotated[
         Direction, Option(help="Criteria of the side that average preference favours (plus), or not.")
@@ -84,6 +109,14 @@ class Options:
     """By default none: training is short, stops early, and at its beginning the noise hides the little that
     criteria and responses share."""
     precision: Annotated[Precision, Option(help="Number format of the forward pass.")] = Precision.FP32
+    weights: Annotated[Weights, Option(help="Number format of weights, gradients and optimizer.")] = (
+        Weights.FP32
+    )
+    """In bfloat16 steps smaller than a 256th of a weight are lost: for --lora, or where memory is short."""
+    optimizer: Annotated[Optimizer, Option(help="AdamW, or with its moments in 8 bits.")] = Optimizer.ADAMW
+    gradient_checkpointing: Annotated[
+        bool, Option(help="Compute each layer twice instead of keeping it: less memory, a third slower.")
+    ] = False
     epochs: Annotated[float, Option(min=0.001, help="Passes over the pairs.")] = 3.0
     batch: Annotated[int, Option(min=1, help="Pairs in one step, both directions.")] = 8
     accumulate: Annotated[
@@ -91,6 +124,7 @@ class Options:
     ] = 1
     lr: Annotated[float, Option(min=0, help="Highest learning rate.")] = 5e-5
     """It rises over the first steps and falls to zero."""
+    schedule: Annotated[Schedule, Option(help="How the learning rate falls.")] = Schedule.LINEAR
     head_lr_factor: Annotated[float, Option(min=0, help="How much higher it is for the new head.")] = 10.0
     warmup: Annotated[float, Option(min=0, max=0.9, help="Share of the steps over which it rises.")] = 0.06
     weight_decay: Annotated[float, Option(min=0, help="Of AdamW.")] = 0.01
@@ -114,6 +148,9 @@ class Options:
     )
     chat: Annotated[
         bool, Option(help="Show the prompt as a user's turn in the tokenizer's chat template.")
+    ] = False
+    group_by_length: Annotated[
+        bool, Option(help="Put pairs of similar length into a step: less padding, faster on a GPU.")
     ] = False
     workers: Annotated[int, Option(min=0, help="Processes that prepare prompts.")] = 0
     seed: Annotated[int, Option(min=0, help="Of every random choice.")] = 0

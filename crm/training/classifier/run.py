@@ -17,6 +17,7 @@ from crm.data.pairs import LabelledPair
 from crm.data.taxonomy import criterion_clusters
 from crm.errors import CRMError
 from crm.llm.prompt import PromptTemplate
+from crm.protocol import Pair
 from crm.training.classifier.backbone import Backbone, in_chat, load_backbone
 from crm.training.classifier.examples import TrainingExamples, by_pair, criterion_texts
 from crm.training.classifier.options import Options
@@ -136,8 +137,14 @@ def _trainer(
         data_collator=Collator(loaded.tokenizer.pad_token_id),
         train_dataset=DrawnQuestions(pairs, drawer, encoder, options.seed),
         eval_dataset=_fixed(data.held_out, encoder, options.seed),
+        lengths=[_length(items[0].pair) for items in pairs] if options.group_by_length else None,
         callbacks=[EarlyStoppingCallback(options.patience)] if options.patience else [],
     )
+
+
+def _length(pair: Pair) -> int:
+    """Return how long a pair is, as far as order goes: characters."""
+    return len(pair.query) + len(pair.response_a) + len(pair.response_b)
 
 
 def _arguments(out: Path, options: Options, pairs: int) -> TrainingArguments:
@@ -149,7 +156,7 @@ def _arguments(out: Path, options: Options, pairs: int) -> TrainingArguments:
         per_device_eval_batch_size=4 * options.batch // options.accumulate,
         gradient_accumulation_steps=options.accumulate,
         num_train_epochs=options.epochs,
-        lr_scheduler_type="linear",
+        lr_scheduler_type=options.schedule.value,
         warmup_steps=options.warmup,
         bf16=options.precision.value == "bf16",
         fp16=options.precision.value == "fp16",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import Parameter, functional
-from torch.optim import AdamW
+from torch.optim import AdamW, Optimizer
+from torch.utils.data import Sampler
 from transformers import Trainer, TrainerCallback
 
+from crm.errors import UnavailableError
+from crm.training.classifier import options as choices
 from crm.training.classifier.backbone import embeddings, layer_stack
 from crm.training.classifier.options import Loss, Options
 from crm.training.classifier.questions import kind_accuracy
@@ -43,13 +47,20 @@ def preference_loss(margin: Tensor, sign: Tensor) -> Tensor:
 class PreferenceTrainer(Trainer):  # type: ignore[misc]  # transformers has no types
     """A trainer whose loss is that of preferences, and that logs accuracy beside it."""
 
-    def __init__(self, *, preference: Loss, **options: Any) -> None:
-        """Take the loss, and what every trainer takes."""
+    def __init__(self, *, preference: Loss, lengths: Sequence[int] | None = None, **options: Any) -> None:
+        """Take the loss, lengths of the items if similar ones go together, and what every trainer takes."""
         super().__init__(**options, compute_metrics=_metrics)
         self._preference = preference
+        self._lengths = lengths
         self._right, self._seen = 0.0, 0
         # The loss is a mean over its batch, whatever arguments the model's forward pass accepts.
         self.loss_is_scaled_for_ga = False
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        if self._lengths is None:
+            return super()._get_train_sampler(train_dataset)
+        step = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
+        return SimilarLengths(self._lengths, step, self.args.data_seed or 0)
 
     def compute_loss(
         self,
@@ -75,6 +86,43 @@ class PreferenceTrainer(Trainer):  # type: ignore[misc]  # transformers has no t
         super().log(logs, start_time)
 
 
+class SimilarLengths(Sampler[int]):
+    """Draws items in random order, except that those of one batch are of similar length.
+
+    Within blocks of some batches, drawn at random, items are sorted by length; then the batches are shuffled.
+    What is drawn depends on seed and epoch alone.
+    """
+
+    _BATCHES_IN_A_BLOCK = 32
+
+    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
+        """Take the items' lengths and how many make a batch."""
+        self._lengths, self._batch, self._seed = np.asarray(lengths), batch, seed
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch."""
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        rng = np.random.default_rng((self._seed, self._epoch))
+        drawn = rng.permutation(len(self._lengths))
+        block = self._batch * self._BATCHES_IN_A_BLOCK
+        batches: list[Any] = []
+        for start in range(0, len(drawn), block):
+            some = drawn[start : start + block]
+            some = some[self._lengths[some].argsort(kind="stable")]
+            batches += [some[place : place + self._batch] for place in range(0, len(some), self._batch)]
+        # A batch that is not full stays last: in the midst it would shift those that follow.
+        full = [batch for batch in batches if len(batch) == self._batch]
+        rest = [batch for batch in batches if len(batch) < self._batch]
+        for place in (*rng.permutation(len(full)), *range(len(full), len(batches))):
+            yield from map(int, (full + rest)[place])
+
+
 def _metrics(prediction: Any) -> dict[str, float]:
     signs, kinds = prediction.label_ids
     right = (prediction.predictions * signs > 0).mean()
@@ -91,22 +139,37 @@ def supports(precision: str) -> bool:
     return precision == "bf16" and bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
-def make_optimizer(model: Any, options: Options) -> AdamW:
+def make_optimizer(model: Any, options: Options) -> Optimizer:
     """AdamW (Loshchilov & Hutter 2019) over all weights that are trained.
 
     The head, which is all behind the stack of layers, learns ``head_lr_factor`` times as fast. Biases and
-    norms, which are vectors, do not decay.
+    norms, which are vectors, do not decay. With ``paged-8bit`` its moments are kept in 8 bits (Dettmers et
+    al. 2022).
+
+    Raises:
+        UnavailableError: bitsandbytes is not installed.
     """
     body = {id(weight) for part in (embeddings(model), layer_stack(model)) for weight in part.parameters()}
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     head_lr = options.lr * options.head_lr_factor
-    return AdamW(
-        [
-            *_groups((weight for weight in trained if id(weight) in body), options.lr, options),
-            *_groups((weight for weight in trained if id(weight) not in body), head_lr, options),
-        ],
-        lr=options.lr,
-    )
+    groups = [
+        *_groups((weight for weight in trained if id(weight) in body), options.lr, options),
+        *_groups((weight for weight in trained if id(weight) not in body), head_lr, options),
+    ]
+    made: Optimizer = _optimizer_class(options)(groups, lr=options.lr)
+    return made
+
+
+def _optimizer_class(options: Options) -> Any:
+    if options.optimizer is choices.Optimizer.ADAMW:
+        return AdamW
+    try:
+        from bitsandbytes.optim import PagedAdamW8bit  # noqa: PLC0415
+    except ImportError as error:
+        raise UnavailableError(
+            "The optimizer paged-8bit needs a package: pip install bitsandbytes installs it."
+        ) from error
+    return PagedAdamW8bit
 
 
 def _groups(weights: Iterable[Parameter], lr: float, options: Options) -> list[dict[str, Any]]:
