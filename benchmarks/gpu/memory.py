@@ -9,6 +9,7 @@ bytes a weight in single precision, and half of that in bfloat16; beside adapter
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -34,6 +35,8 @@ _CARDS = (24, 48, 80, 141)
 _RESERVED = 1.5
 """GB of a card that its driver, the context and fragments of memory take."""
 _PROMPTS = 2
+_ADAPTED = 1.5
+"""Adapters keep what they read once more, in single precision."""
 _VOCABULARY = 151_936
 
 
@@ -67,8 +70,8 @@ class Shape:
         layer = tokens * (20 * self.hidden + 8 * wide + 8 * narrow + 8 * self.middle)
         return tokens * self.layers * 2 * self.hidden + layer if checkpointing else self.layers * layer
 
-    def model(self, weights: Weights) -> Any:
-        """Return a model of this shape with random weights, on the GPU."""
+    def model(self, weights: Weights, device: str = "cuda") -> Any:
+        """Return a model of this shape with random weights."""
         from transformers import Qwen3Config, Qwen3ForSequenceClassification  # noqa: PLC0415
 
         config = Qwen3Config(
@@ -77,7 +80,7 @@ class Shape:
             head_dim=self.head, num_labels=2, pad_token_id=0, use_cache=False,
         )  # fmt: skip
         dtype = torch.bfloat16 if weights is Weights.BF16 else torch.float32
-        with torch.device("cuda"):
+        with torch.device(device):
             return Qwen3ForSequenceClassification._from_config(config, dtype=dtype)
 
 
@@ -110,6 +113,7 @@ def state(shape: Shape, options: Options) -> float:
 
 def measured(shape: Shape, options: Options, tokens: int) -> float | None:
     """Most bytes that two steps of training held; None if they did not fit or a package is missing."""
+    gc.collect()  # a model's parts refer to each other
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     try:
@@ -149,7 +153,8 @@ def measure(
     for (name, shape), (way, options) in product(SHAPES.items(), _WAYS.items()):
         for checkpointing in (False, True):
             kept = state(shape, options)
-            needed = kept + shape.activations(_PROMPTS * tokens, checkpointing=checkpointing)
+            held = shape.activations(_PROMPTS * tokens, checkpointing=checkpointing)
+            needed = kept + held * (_ADAPTED if options.lora else 1)
             found = (
                 measured(shape, _with(options, checkpointing), tokens)
                 if on_gpu and options.optimizer is not Optimizer.PAGED_8BIT and needed < _free()

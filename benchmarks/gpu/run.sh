@@ -5,8 +5,8 @@
 #
 # A stage takes less than ten minutes on a card of 80 GB; one that was stopped goes on when it is called again,
 # one that is done is left out. Environment: PYTHON (default .venv/bin/python), OUT (default checkpoints/gpu),
-# CORPORA (default data/corpora), BACKBONE (default smollm2), LIMIT, EVAL_LIMIT (pairs) and WINDOW (tokens; for a miniature),
-# VLLM (a Python with vLLM; without it the stages that serve are left out and said to be).
+# CORPORA (default data/corpora), BACKBONE (default smollm2), VLLM (a Python with vLLM; without it nothing is served,
+# and that is said). For a miniature: LIMIT and EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS, PAIRS.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -19,7 +19,7 @@ LIMIT=${LIMIT:+--limit $LIMIT}
 EVAL_LIMIT=${EVAL_LIMIT:-200}
 PRECISION=${PRECISION:-bf16}
 WINDOW=${WINDOW:-1024}
-STAGES="memory ranking counts cold-classification classification after-ranking throughput gold serve"
+STAGES="memory ranking classification after-ranking throughput gold serve"
 
 mkdir -p "$OUT/tables"
 ANNOTATIONS=$OUT/annotations.jsonl
@@ -33,21 +33,14 @@ train() {
   [ -f "$folder/options.json" ] && resume=--resume
   # shellcheck disable=SC2086  # LIMIT and resume are words or nothing
   "$PYTHON" -m crm train classifier --out "$folder" --annotations "$ANNOTATIONS" --corpora "$CORPORA" \
-    --precision "$PRECISION" --batch 8 --accumulate "${ACCUMULATE:-2}" --lr 1e-4 --head-lr-factor 5 --schedule cosine --group-by-length \
-    --evaluations 4 --patience 0 --workers "${WORKERS:-2}" --eval-limit "$EVAL_LIMIT" $LIMIT $resume "$@"
+    --precision "$PRECISION" --batch 8 --accumulate "${ACCUMULATE:-2}" --lr 1e-4 --head-lr-factor 5 \
+    --schedule cosine --group-by-length --evaluations 4 --patience 0 --workers "${WORKERS:-2}" --eval-limit "$EVAL_LIMIT" $LIMIT $resume "$@"
 }
 
 memory() { "$PYTHON" -m benchmarks.gpu.memory --output "$OUT/tables/memory.md"; }
 ranking() { train ranking --backbone "$BACKBONE" --loss ranking --epochs "${EPOCHS:-2}" --max-length $((WINDOW * 5 / 8)); }
-counts() {
-  train counts --backbone "$BACKBONE" --loss classification --material counts --noise none --no-dev \
-    --epochs 1 --max-length "$WINDOW"
-}
-cold-classification() {
-  train cold-classification --backbone "$BACKBONE" --loss classification --epochs 1 --max-length "$WINDOW"
-}
 classification() {
-  train classification --backbone "$OUT/counts" --loss classification --epochs "${EPOCHS:-2}" --max-length "$WINDOW"
+  train classification --backbone "$BACKBONE" --loss classification --epochs "${EPOCHS:-2}" --max-length "$WINDOW"
 }
 after-ranking() {
   train after-ranking --backbone "$OUT/ranking" --new-head --loss classification --epochs 1 --max-length "$WINDOW"
@@ -80,7 +73,7 @@ gold() {
   done
 }
 
-# serve: a vLLM server, and DailyBench ranked through it; then again by two Ray actors with vLLM in them.
+# serve: a vLLM server, and DailyBench ranked through it.
 serve() {
   if [ -z "$VLLM" ]; then
     echo "serve: left out, as VLLM names no Python with vLLM"

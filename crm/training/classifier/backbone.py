@@ -61,7 +61,7 @@ def prepared(model: Any, options: Options) -> Any:
     """
     trained = _frozen(model, options.freeze)
     if options.gradient_checkpointing:
-        model.gradient_checkpointing_enable({"use_reentrant": False})
+        model.activation_checkpointing_enable({"use_reentrant": False})
     return _adapted(model, trained, options.lora) if options.lora else model
 
 

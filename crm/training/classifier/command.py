@@ -15,7 +15,7 @@ from crm.data.pairs import Direction
 from crm.errors import UnavailableError
 from crm.paths import CORPORA, PREFERENCES
 from crm.protocol import CRM
-from crm.training.classifier.options import Options, TrainingText, taking_fields
+from crm.training.classifier.options import Options, taking_fields
 
 _PACKAGES = ("accelerate", "peft", "matplotlib")
 
@@ -79,10 +79,6 @@ def train_classifier(
     if first is not None:
         statements, options = lessons.lessons(options, chosen)
         template = PromptTemplate.bundled(lessons.RESPONSES_PROMPT)
-    if options.material is TrainingText.COUNTS:
-        from crm.training.classifier.counted import counted_examples  # noqa: PLC0415
-
-        examples, reported = counted_examples(examples, options.seed), []
     data = prepare(examples, reported, options, _general(general, options.direction))
     if first is not None:
         backbone, begun = str(first), resume and is_started(out)

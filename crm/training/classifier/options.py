@@ -40,8 +40,6 @@ class TrainingText(StrEnum):
     RESPONSES = "responses"
     STATEMENTS = "statements"
     """Other criteria of the same pair: a short, cheap first lesson for small encoders."""
-    COUNTS = "counts"
-    """Responses, under wishes whose fulfilment is counted: a first lesson without annotations."""
 
 
 class Precision(StrEnum):
@@ -82,8 +80,7 @@ class Options:
         Loss, Option(help="Score one response, which small models learn too, or compare two.")
     ] = Loss.RANKING
     material: Annotated[
-        TrainingText,
-        Option(help="Responses; as a first lesson short statements, or wishes that are counted."),
+        TrainingText, Option(help="Train on responses, or first on short statements instead of them.")
     ] = TrainingText.RESPONSES
     direction: Annotated[
         Direction, Option(help="Criteria of the side that average preference favours (plus), or not.")

@@ -1,5 +1,6 @@
 import csv
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,18 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, TrainerCallback
 
 from crm.criteria import CriteriaSet
 from crm.data.noise import Noise, NoiseReach, Strength
 from crm.data.pairs import LabelledPair
 from crm.data.taxonomy import criterion_clusters
-from crm.errors import CriterionError, CRMError
+from crm.errors import CriterionError, CRMError, UnavailableError
 from crm.llm.prompt import PromptTemplate
 from crm.protocol import Pair, Question
 from crm.training.classifier.examples import TrainingExamples, prepare
-from crm.training.classifier.options import Loss, Options, Precision
+from crm.training.classifier.options import Loss, Optimizer, Options, Precision, Schedule, Weights
 from crm.training.classifier.run import noiser_for, train
+from crm.training.classifier.trainer import SimilarLengths
 from tests.crm.training.classifier.samples import (
     QUICK,
     cat_examples,
@@ -129,6 +132,62 @@ def test_training_learns_and_leaves_a_judge_that_others_can_use(
             assert abs(prob + mirrored - 1) < 1e-5
 
 
+def test_layers_computed_twice_give_the_same_weights(backbone: Callable[[str], str], tmp_path: Path) -> None:
+    options = replace(QUICK, epochs=1)
+    for name, checkpointing in (("kept", False), ("twice", True)):
+        chosen = replace(options, gradient_checkpointing=checkpointing)
+        train(backbone("llama"), _data(), tmp_path / name, chosen)
+
+    kept, twice = (load_file(tmp_path / name / "model.safetensors") for name in ("kept", "twice"))
+    assert kept.keys() == twice.keys()
+    for name, weights in kept.items():
+        torch.testing.assert_close(twice[name], weights, rtol=0, atol=1e-6)
+
+
+def test_adapters_learn_beside_weights_in_bfloat16(backbone: Callable[[str], str], tmp_path: Path) -> None:
+    options = replace(
+        QUICK, loss=Loss.RANKING, lora=8, lr=1e-2, weights=Weights.BF16, schedule=Schedule.COSINE,
+        gradient_checkpointing=True,
+    )  # fmt: skip
+    made = cat_examples(45)
+    report = train(backbone("llama"), prepare(made[:40], made[40:], options), tmp_path / "judge", options)
+
+    assert report.dev["accuracy_list"] > 0.9
+    weights = load_file(tmp_path / "judge" / "model.safetensors")
+    assert {one.dtype for one in weights.values()} == {torch.bfloat16}
+    rates = [float(row["learning_rate"]) for row in _rows(tmp_path / "judge") if row["learning_rate"]]
+    assert len(rates) > 3
+    assert np.all(np.diff(rates) < 0)
+    # A line would fall by equal parts; the cosine falls most in the middle.
+    assert rates[0] - rates[1] < rates[len(rates) // 2 - 1] - rates[len(rates) // 2]
+
+
+def test_moments_in_8_bits_need_a_package_that_is_named(
+    backbone: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "bitsandbytes", None)
+    with pytest.raises(UnavailableError, match="pip install bitsandbytes"):
+        train(backbone("bert"), _data(), tmp_path / "judge", replace(QUICK, optimizer=Optimizer.PAGED_8BIT))
+
+
+def test_items_of_similar_length_share_a_batch_in_an_order_that_seed_and_epoch_decide() -> None:
+    lengths = np.random.default_rng(0).integers(10, 4000, 203)
+    drawn = SimilarLengths(list(lengths), 4, seed=1)
+    first, again = list(drawn), list(drawn)
+    drawn.set_epoch(1)
+    second = list(drawn)
+
+    assert first == again
+    assert first != second
+    for order in (first, second):
+        assert sorted(order) == list(range(203))
+        spread = [np.ptp(lengths[order[start : start + 4]]) for start in range(0, 200, 4)]
+        assert np.mean(spread) < 0.1 * np.ptp(lengths)
+        # Batches themselves are not sorted: every part of an epoch sees short and long ones.
+        halves = [lengths[order[:100]].mean(), lengths[order[100:]].mean()]
+        assert abs(halves[0] - halves[1]) < 0.3 * lengths.mean()
+
+
 def test_the_saved_judge_is_the_best_one_that_was_measured(
     backbone: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -145,11 +204,14 @@ def test_the_saved_judge_is_the_best_one_that_was_measured(
     assert abs(least - report.held_out["loss"]) < 1e-3
 
 
-@pytest.mark.parametrize("at", [9, 17])
+@pytest.mark.parametrize(("at", "grouped"), [(9, False), (17, True)])
 def test_a_run_that_was_stopped_and_resumed_ends_like_one_that_was_not(
-    backbone: Callable[[str], str], tmp_path: Path, at: int
+    backbone: Callable[[str], str], tmp_path: Path, at: int, grouped: bool
 ) -> None:
-    options = replace(QUICK, noise=Noise.REMOVE, single_share=0.5, epochs=3, patience=5, evaluations=6)
+    options = replace(
+        QUICK, noise=Noise.REMOVE, single_share=0.5, epochs=3, patience=5, evaluations=6,
+        group_by_length=grouped,
+    )  # fmt: skip
     data = _data(options)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     train(backbone("bert"), data, whole, options, name="same")

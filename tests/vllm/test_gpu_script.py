@@ -1,0 +1,39 @@
+"""The script for a machine with a GPU, in miniature: every stage but those that only measure a real one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.checkpoints import make_checkpoint
+from tests.vllm.conftest import ROOT, VLLM, offline
+
+pytestmark = [pytest.mark.vllm, pytest.mark.corpora]
+
+
+def test_every_stage_runs_and_one_that_is_done_is_left_out(corpora: Path, tmp_path: Path) -> None:
+    backbone = make_checkpoint(tmp_path / "backbone", described=False)
+    settings = {
+        "PYTHON": sys.executable, "VLLM": str(VLLM), "OUT": str(tmp_path / "out"), "CORPORA": str(corpora),
+        "BACKBONE": str(backbone), "LIMIT": "16", "EVAL_LIMIT": "4", "WINDOW": "256", "EPOCHS": "1",
+        "WORKERS": "0", "PAIRS": "16", "PRECISION": "fp32",
+        "VLLM_OPTIONS": "--dtype bfloat16 --enforce-eager",
+    }  # fmt: skip
+
+    def run(*stages: str) -> str:
+        done = subprocess.run(
+            [ROOT / "benchmarks" / "gpu" / "run.sh", *stages],
+            cwd=tmp_path, env=offline() | os.environ | settings, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    shown = run("memory", "ranking", "classification", "after-ranking", "throughput", "serve")
+    for name in ("ranking", "classification", "after-ranking"):
+        assert (tmp_path / "out" / name / "crm.json").is_file()
+    tables = sorted(path.name for path in (tmp_path / "out" / "tables").iterdir())
+    assert tables == ["memory.md", "throughput-classification.md", "throughput-ranking.md"]
+    assert "DailyBench under one wish in" in shown
+    assert "16 pairs" not in run("ranking")
