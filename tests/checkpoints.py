@@ -92,9 +92,9 @@ def make_checkpoint(
     return folder
 
 
-def make_causal(folder: Path, *, seed: int = 0) -> Path:
+def make_causal(folder: Path, *, seed: int = 0, tokenizer: PreTrainedTokenizerFast | None = None) -> Path:
     """A chat model with random weights."""
-    tokenizer = make_tokenizer()
+    tokenizer = tokenizer or make_tokenizer()
     tokenizer.chat_template = CHAT_TEMPLATE
     torch.manual_seed(seed)
     config = LlamaConfig(

@@ -6,7 +6,7 @@
 # A stage takes less than ten minutes on a card of 80 GB; one that was stopped goes on when it is called again,
 # one that is done is left out. Environment: PYTHON (default .venv/bin/python), OUT (default checkpoints/gpu),
 # CORPORA (default data/corpora), BACKBONE (default smollm2), VLLM (a Python with vLLM; without it nothing is served,
-# and that is said). For a miniature: LIMIT and EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS, PAIRS.
+# and that is said), PORT (default 8199). For a miniature: LIMIT and EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS, PAIRS.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -15,6 +15,7 @@ OUT=${OUT:-checkpoints/gpu}
 CORPORA=${CORPORA:-data/corpora}
 BACKBONE=${BACKBONE:-smollm2}
 VLLM=${VLLM:-}
+PORT=${PORT:-8199}
 LIMIT=${LIMIT:+--limit $LIMIT}
 EVAL_LIMIT=${EVAL_LIMIT:-200}
 PRECISION=${PRECISION:-bf16}
@@ -80,18 +81,22 @@ serve() {
     return
   fi
   local served=$OUT/ranking
+  if curl --silent "http://127.0.0.1:$PORT" >/dev/null; then
+    echo "serve: something listens on port $PORT already: name another in PORT" >&2
+    return 1
+  fi
   "$VLLM" -m vllm.entrypoints.openai.api_server --model "$served" --served-model-name judge --runner pooling \
-    --port 8199 ${VLLM_OPTIONS:-} >"$OUT/vllm.log" 2>&1 &
-  local server=$!
+    --port "$PORT" ${VLLM_OPTIONS:-} >"$OUT/vllm.log" 2>&1 &
+  server=$!  # not local: the trap runs outside
   trap 'kill $server 2>/dev/null || true' EXIT
-  until curl --silent --fail http://127.0.0.1:8199/health >/dev/null; do
+  until curl --silent --fail "http://127.0.0.1:$PORT/health" >/dev/null; do
     kill -0 $server 2>/dev/null || { tail -5 "$OUT/vllm.log" >&2; return 1; }
     sleep 2
   done
-  printf '[served]\nbackend = "vllm-server"\nurl = "http://127.0.0.1:8199"\nmodel = "judge"\ntokenizer = "%s"\n' \
-    "$(realpath "$served")" >"$OUT/crms.toml"
+  printf '[served]\nbackend = "vllm-server"\nurl = "http://127.0.0.1:%s"\nmodel = "judge"\ntokenizer = "%s"\n' \
+    "$PORT" "$(realpath "$served")" >"$OUT/crms.toml"
   export USL_CRMS=$OUT/crms.toml
-  "$PYTHON" -m crm doctor served
+  "$PYTHON" -m crm doctor served || true  # what it finds is to be read, and hinders nothing
   local started=$SECONDS
   "$PYTHON" -m leaderboard rank --benchmark dailybench --criterion "Concise" --crm served
   echo "serve: DailyBench under one wish in $((SECONDS - started)) s"

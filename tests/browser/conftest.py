@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotInTime
+
+from tests.ports import free_port
 
 expect.set_options(timeout=60_000)
 
@@ -140,9 +141,7 @@ def running_app(folder: Path, program: str = "streamlit", **settings: str) -> It
         program: The module that runs the app, with the arguments of Streamlit.
         settings: More variables of its environment.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}/"
     command = [sys.executable, "-m", program, "run", "serve.py", f"--server.port={port}"]
     command += ["--server.address=127.0.0.1", "--server.headless=true"]

@@ -6,7 +6,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -22,6 +21,7 @@ import pytest
 from crm.protocol import Pair
 from leaderboard.service import Service
 from tests.checkpoints import make_checkpoint, make_tokenizer
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 VLLM = ROOT / ".venv-vllm" / "bin" / "python"
@@ -60,9 +60,7 @@ def vllm_url(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """Address of a vLLM server that serves the checkpoint as ``tiny``."""
     if not VLLM.exists():
         pytest.fail("There is no .venv-vllm: run “make test-vllm”, which makes it.")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [VLLM, "-m", "vllm.entrypoints.openai.api_server", "--model", checkpoint]
     command += ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", port]

@@ -7,18 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkpoints import make_checkpoint
+from crm.protocol import Pair
+from tests.checkpoints import make_causal, make_tokenizer
+from tests.ports import free_port
 from tests.vllm.conftest import ROOT, VLLM, offline
 
 pytestmark = [pytest.mark.vllm, pytest.mark.corpora]
 
 
-def test_every_stage_runs_and_one_that_is_done_is_left_out(corpora: Path, tmp_path: Path) -> None:
-    backbone = make_checkpoint(tmp_path / "backbone", described=False)
+def test_every_stage_runs_and_one_that_is_done_is_left_out(
+    corpora: Path, dailybench: list[Pair], tmp_path: Path
+) -> None:
+    words = make_tokenizer([pair.response_a for pair in dailybench[::10]], size=4000)
+    backbone = make_causal(tmp_path / "backbone", tokenizer=words)
     settings = {
         "PYTHON": sys.executable, "VLLM": str(VLLM), "OUT": str(tmp_path / "out"), "CORPORA": str(corpora),
-        "BACKBONE": str(backbone), "LIMIT": "16", "EVAL_LIMIT": "4", "WINDOW": "256", "EPOCHS": "1",
-        "WORKERS": "0", "PAIRS": "16", "PRECISION": "fp32",
+        "BACKBONE": str(backbone), "LIMIT": "16", "EVAL_LIMIT": "4", "WINDOW": "512", "EPOCHS": "1",
+        "WORKERS": "0", "PAIRS": "16", "PRECISION": "fp32", "PORT": str(free_port()),
         "VLLM_OPTIONS": "--dtype bfloat16 --enforce-eager",
     }  # fmt: skip
 

@@ -1,7 +1,6 @@
 """A cluster that runs already, started as an operator starts one."""
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,17 +18,11 @@ from db.database import URL_VARIABLE
 from db.records import ScoreKey
 from db.repositories import scores
 from db.repositories.benchmarks import find_benchmark
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
 RAY = [sys.executable, "-m", "ray.scripts.scripts"]
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 @pytest.fixture
