@@ -58,15 +58,17 @@ CLEAR = 0.5
 SIMILAR = 1.2
 """How many times longer one of two responses of similar length may be."""
 STYLES = {
-    "brevia": {"Concise", "Punchy"},
+    "brevia": {"Concise", "Short sentences"},
     "scholia": {"In depth", "Technical depth", "Formal", "History and culture", "Definitions"},
-    "stepwise": {"Numbered steps", "Headings", "Practical advice"},
+    "stepwise": {"Numbered steps", "Bullet points", "Headings", "Practical advice"},
     "lumen": {"Warm", "Feelings first", "Hopeful ending"},
     "fabula": {"Vivid imagery", "Metaphors", "Poetic", "Story"},
     "verity": {"Both sides", "Comparisons", "Admits uncertainty", "Asks back", "Clarifies"},
     "jester": {"Humour", "Casual"},
 }
 """Labels of the library that say what an assistant of DailyBench was told to be."""
+CONTRARIES = {"stepwise": {"Connected prose"}}
+"""Labels that say what it was told not to be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,7 @@ def predicted_by(
     general = [field.general[t.first, t.query] > field.general[t.second, t.query] for t in person.predicted]
     right = [
         n_predicted(lines, after),
-        n_predicted(checklist(known, field.margins, criterion_library(), ()), after),
+        n_predicted(checklist(known, field.margins, criterion_library(), before.sides()), after),
         longer_taken(person.predicted, field.words).sum(),
         stronger_taken(person.predicted, strength).sum(),
         sum(general),
@@ -189,8 +191,9 @@ def always(benchmark: LoadedBenchmark, assistant: str, random: np.random.Generat
 
 
 def says_style(line: ChecklistLine, assistant: str) -> bool:
-    """Return whether a line names the assistant's style as wanted."""
-    return line.label in STYLES[assistant] and line.criterion.polarity is Polarity.WANT
+    """Return whether a line names the assistant's style as wanted, or its contrary as avoided."""
+    labels = STYLES if line.criterion.polarity is Polarity.WANT else CONTRARIES
+    return line.label in labels.get(assistant, ())
 
 
 def gpt4_turbo(

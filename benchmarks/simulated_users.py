@@ -37,7 +37,7 @@ from db import DatabaseError
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.elicitation.acquisition import CandidatePairs, next_pair, random_pair
 from leaderboard.elicitation.checklist import checklist, coefficients_of
-from leaderboard.elicitation.choice_model import Choice
+from leaderboard.elicitation.choice_model import Choice, chosen_and_rejected
 from leaderboard.elicitation.interview import ObservedReply, interview_questions, next_question
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, criterion_margins
@@ -144,7 +144,9 @@ def learn(
 
 def _learnt(field: HalvedBenchmark, posterior: PreferencePosterior, choices: Sequence[Choice]) -> Floats:
     """Return win rates under the person's checklist, as the leaderboard would show them."""
-    lines = checklist(posterior, field.margins, criterion_library(), choices)
+    lines = checklist(
+        posterior, field.margins, criterion_library(), chosen_and_rejected(choices, field.margins)
+    )
     if not lines:
         return field.default
     coefficients = coefficients_of(lines, field.margins.n_criteria)

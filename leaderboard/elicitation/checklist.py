@@ -22,7 +22,6 @@ from scipy.optimize import nnls
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.protocol import Floats
-from leaderboard.elicitation.choice_model import Choice, chosen_and_rejected
 from leaderboard.elicitation.interview import INDIFFERENCE, InterviewReply, ObservedReply
 from leaderboard.elicitation.library import LibraryCriterion
 from leaderboard.elicitation.margins import CriterionMargins
@@ -35,6 +34,9 @@ IMPORTANT_SHARE = 0.9
 """Cumulative weight up to which lines are Essential, and up to which Important (P-CHECK, section 4)."""
 CLEAR_DIFFERENCE = 1.0
 """Standard deviations between two responses that differ clearly in a criterion."""
+SMALLEST_SPREAD = 0.05
+"""Log-odds by which a benchmark's responses have to differ under a criterion for a line to say it of them:
+where none has code, wishes for code are a hair that could go with anything."""
 NAMING_BONUS = 0.2
 """Correlation that a line may cost for a criterion that the person certainly follows, and less for others."""
 _MAX_TRIED = 12
@@ -115,18 +117,25 @@ def checklist(
     posterior: PreferencePosterior,
     margins: CriterionMargins,
     library: Sequence[LibraryCriterion],
-    choices: Sequence[Choice],
+    sides: tuple[Floats64, Floats64],
 ) -> tuple[ChecklistLine, ...]:
-    """Return what is known of the person, the weightiest line first; none if no preference was stated yet."""
+    """Return what is known of the person, the weightiest line first; none if no preference was stated yet.
+
+    Args:
+        margins: Of a benchmark's responses, of which the lines are to say what the posterior says.
+        sides: Margins of chosen and rejected responses, as of ``chosen_and_rejected``: the evidence.
+    """
     if all(isinstance(item, ObservedReply) and item.indifferent for item in posterior.observed):
         return ()
     polarity = [polarity_of(mean) for mean in posterior.mean]
     everything = range(len(polarity))
-    evidence = count_evidence(everything, polarity, chosen_and_rejected(choices, margins), margins.spread)
-    bonus = np.where([item.contrary for item in evidence], -np.inf, NAMING_BONUS * posterior.followed)
+    evidence = count_evidence(everything, polarity, sides, margins.spread)
+    alike = margins.spread < SMALLEST_SPREAD
+    against = np.array([item.contrary for item in evidence]) | alike
+    bonus = np.where(against, -np.inf, NAMING_BONUS * posterior.followed)
     chosen, weight = _select_criteria(posterior.mean, margins.gram, bonus)
     if not chosen:
-        chosen, weight = _select_criteria(posterior.mean, margins.gram, np.zeros_like(bonus))
+        chosen, weight = _select_criteria(posterior.mean, margins.gram, np.where(alike, -np.inf, 0.0))
     share = weight / weight.sum() if len(weight) else weight
     return tuple(
         ChecklistLine.of(

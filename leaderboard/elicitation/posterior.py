@@ -1,11 +1,11 @@
 """What is known of a person: draws from the posterior of their weights, given their choices.
 
-Model. A person follows one to eight criteria of the library. How many is uniform; which, is uniform; each is
-Essential, Important or Optional (1, 0.7, 0.3) with equal probability, and to be avoided with probability
-``AVOIDED``. Their utility of a response is the judge's own log-odds for such a set: Σ w_k m_k / ‖w‖ with m_k
-the response's margin under criterion k, less what the judge takes off gaming. Choices follow
-``choice_model.outcome_probabilities``, a logistic regression with ties, in which the person's noise and
-readiness to tie are unknown too.
+Model. A person follows one to eight criteria of the library: n of them with a probability that falls as
+n^−``FEW``, as most people go by little; which, is uniform. Each is Essential, Important or Optional (1,
+0.7, 0.3) with equal probability, and to be avoided with probability ``AVOIDED``. Their utility of a
+response is the judge's own log-odds for such a set: Σ w_k m_k / ‖w‖ with m_k the response's margin under
+criterion k, less what the judge takes off gaming. Choices follow ``choice_model.outcome_probabilities``, a
+logistic regression with ties, in which the person's noise and readiness to tie are unknown too.
 
 Inference. Sequential Monte Carlo (Chopin 2002): N draws of the prior are reweighted by each choice; when they
 have become too unequal they are resampled and moved by Metropolis-Hastings steps that leave the posterior
@@ -30,9 +30,13 @@ from leaderboard.elicitation.margins import CriterionMargins
 N_DRAWS = 3000
 MAX_CRITERIA = 8
 """More than most people would name: a wish in other words takes several criteria of the library to say."""
+FEW = 2.0
+"""By this most persons follow one criterion or two. A plain habit is said in one, and with every number alike
+the longer lists that fit a dozen choices as well would hide it (benchmarks/plain_habits.py)."""
 AVOIDED = 0.25
 """Prior probability that a criterion the person follows is one to avoid."""
-NOISES = (0.5, 1.0, 2.0)
+NOISES = (0.05, 0.3, 1.0, 2.0)
+"""The least is of a person who goes by one thing, however small the difference between two answers."""
 TIES = (0.2, 0.8)
 GRADES = tuple(weight.value_in_sum for weight in Weight)
 _MOVES = 5
@@ -66,6 +70,11 @@ class Draws:
         """The weights divided by their norm, and 1 for what the judge takes off gaming ``[N, K + 1]``."""
         norm = np.linalg.norm(self.weights, axis=1, keepdims=True)
         return np.hstack([self.weights / norm, np.ones_like(norm)]).astype(np.float32)
+
+    @cached_property
+    def n_followed(self) -> NDArray[np.intp]:
+        """How many criteria each of the persons follows ``[N]``."""
+        return np.count_nonzero(self.weights, axis=1)
 
     def at(self, rows: NDArray[np.integer]) -> Draws:
         """Return some of the persons, in the given order."""
@@ -189,7 +198,8 @@ class PreferencePosterior:
         for _ in range(_MOVES):
             proposed, possible = _proposal(draws, random)
             change = proposed.log_likelihood(self.observed)
-            accepted = possible & (np.log(random.random(len(change))) < change - likelihood)
+            fewer = FEW * (np.log(draws.n_followed) - np.log(proposed.n_followed))
+            accepted = possible & (np.log(random.random(len(change))) < change - likelihood + fewer)
             draws = draws.where(accepted, proposed)
             likelihood = np.where(accepted, change, likelihood)
         return replace(self, draws=draws, log_weight=np.zeros(len(likelihood)))
@@ -197,7 +207,8 @@ class PreferencePosterior:
 
 def _prior(n_criteria: int, n_draws: int, random: np.random.Generator) -> Draws:
     most = min(MAX_CRITERIA, n_criteria)
-    count = random.integers(1, most + 1, n_draws)
+    prob = np.arange(1, most + 1) ** -FEW
+    count = random.choice(np.arange(1, most + 1), n_draws, p=prob / prob.sum())
     # The ranks of random numbers are a random order; the first “count” of it are followed.
     order = random.random((n_draws, n_criteria)).argsort(axis=1).argsort(axis=1)
     followed = order < count[:, None]
@@ -218,8 +229,8 @@ def _proposal(draws: Draws, random: np.random.Generator) -> tuple[Draws, NDArray
     """Return a neighbour of each person, and where there is one ``[N]``.
 
     One of: exchange a criterion for another of the same weight; redraw a weight; add a criterion; drop one;
-    redraw noise and ties. As many criteria are as probable as one more, sets of a size are equally probable,
-    and weights are proposed from the prior, so the ratio of priors times proposals is always 1.
+    redraw noise and ties. Sets of a size are equally probable, and weights are proposed from the prior: but
+    for the number of criteria the ratio of priors times proposals is always 1.
     """
     weights = draws.weights.copy()
     n_draws, n_criteria = weights.shape

@@ -201,8 +201,9 @@ def session_checklist(
     session: ElicitationSession, library: Sequence[LibraryCriterion]
 ) -> tuple[ChecklistLine, ...]:
     """Return what is known of the person, the weightiest line first; none before the first step."""
-    posterior, margins, choices = session.posterior, session.candidates.margins, session.choices
-    learnt = checklist(posterior, margins, library, choices)
+    posterior, margins = session.posterior, session.candidates.margins
+    sides = chosen_and_rejected(session.choices, margins)
+    learnt = checklist(posterior, margins, library, sides)
     wishes = [wish for reply in session.replies if (wish := _named_criteria(reply))]
     if not wishes:
         return learnt
@@ -217,7 +218,7 @@ def session_checklist(
     share = weight[order] / weight.sum()
     chosen = [int(index) for index in indices[order]]
     polarity = [polarity_of(signs[index]) for index in chosen]
-    counted = count_evidence(chosen, polarity, chosen_and_rejected(choices, margins), margins.spread)
+    counted = count_evidence(chosen, polarity, sides, margins.spread)
     evidence = [
         replace(counts, replies=supporting_replies(index, each, margins, session.replies))
         for index, each, counts in zip(chosen, polarity, counted, strict=True)

@@ -5,8 +5,11 @@ gives the lines. A few criteria may predict all that a person chose, and that ch
 who reads it wants to recognise their taste. So its lines are filled up to ``MAX_LINES`` with the criteria
 that separate chosen from rejected responses most, that do so surely, and that do not repeat a line.
 
-Weights are the lines' saliency in the history: how much a criterion separates what a person chose from what
-they did not. For one choice with the chosen response y⁺ and negatives Y⁻ (Seo and Lee, P-CHECK, section 3.3):
+The posterior's lines stand first, with its weights: where saliency ordered them, the first line named a
+plain habit in one history of seven (benchmarks/plain_habits.py). Lines that the list is filled up with share
+a tenth of the weight by their saliency in the history: how much a criterion separates what a person chose
+from what they did not. For one choice with the chosen response y⁺ and negatives Y⁻ (Seo and Lee, P-CHECK,
+section 3.3):
 
     saliency(k) = [Σ_{j≠k} f_j(Y⁻)] / [Σ_{j≠k} f_j(y⁺) + ε] − [Σ_j f_j(Y⁻)] / [Σ_j f_j(y⁺) + ε]
 
@@ -66,6 +69,8 @@ MIN_STANDARD_ERRORS = 2.0
 """Standard errors by which a criterion must separate chosen and rejected responses to fill a line."""
 _MIN_CHOICES = 2
 """Choices from which a standard error can be computed."""
+FILLED_SHARE = 0.1
+"""Of the weight for the lines that a checklist is filled up with: what is beyond Important."""
 MAX_FOLDS = 5
 SIGNIFICANCE = 0.05
 """Probability of predicting so many choices by guessing above which they are not significant."""
@@ -222,20 +227,26 @@ def n_predicted(lines: Sequence[ChecklistLine], past: HistoryMargins) -> float:
 def weighted_lines(posterior: PreferencePosterior, past: HistoryMargins) -> tuple[ChecklistLine, ...]:
     """Return the person's checklist, the weightiest line first; none if nothing was chosen.
 
-    Where no line is salient, as with one line, the posterior's own weights stay.
+    The posterior's lines come first, with its weights; what they are filled up with shares ``FILLED_SHARE``
+    by saliency, or alike where nothing of it is salient.
     """
-    lines = _fill_lines(checklist(posterior, past.benchmark, past.library, ()), posterior, past)
-    if not lines or not len(past.ahead()):
+    sides = past.sides()
+    known = checklist(posterior, past.benchmark, past.library, sides)
+    lines = _fill_lines(known, posterior, past)
+    if not lines or not len(sides[0]):
         return lines
     indices, polarity = [line.index for line in lines], [line.criterion.polarity for line in lines]
-    chosen, rejected = past.scores(indices, np.array([each.sign for each in polarity]))
-    weight = saliency_weights(saliency(chosen, with_contrast(rejected)))
-    if not weight.any():
-        weight = np.array([line.share for line in lines])
-    # The sort is stable: lines of no saliency stay in the posterior's order.
-    order = np.argsort(-weight, kind="stable")
+    weight = np.array([line.share for line in lines])
+    if filled := len(lines) - len(known):
+        chosen, rejected = past.scores(indices, np.array([each.sign for each in polarity]))
+        salient = saliency_weights(saliency(chosen, with_contrast(rejected))[-filled:])
+        weight[:-filled] *= 1 - FILLED_SHARE
+        weight[-filled:] = FILLED_SHARE * (salient if salient.any() else 1 / filled)
+    # The sort is stable: lines of no saliency stay in their order.
+    order = [*range(len(known)), *(len(known) + np.argsort(-weight[len(known) :], kind="stable"))]
     # What differs clearly is measured on the benchmark, as in choices made there.
-    evidence = count_evidence(indices, polarity, past.sides(), past.benchmark.spread)
+    evidence = count_evidence(indices, polarity, sides, past.benchmark.spread)
+    grades = (*grade_shares(weight[: len(known)]), *[Weight.OPTIONAL] * (len(lines) - len(known)))
     return tuple(
         replace(
             lines[place],
@@ -243,7 +254,7 @@ def weighted_lines(posterior: PreferencePosterior, past: HistoryMargins) -> tupl
             share=float(weight[place]),
             evidence=evidence[place],
         )
-        for place, grade in zip(order, grade_shares(weight[order]), strict=True)
+        for place, grade in zip(order, grades, strict=True)
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from crm.criteria import Polarity, Weight
 from leaderboard.elicitation.acquisition import CandidatePairs
 from leaderboard.elicitation.checklist import MAX_LINES, ChecklistLine, checklist, criteria_of, grade_shares
-from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
+from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair, chosen_and_rejected
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior
 from leaderboard.elicitation.session import ElicitationSession, candidate_pairs
@@ -61,13 +61,16 @@ class TestGrades:
 
 class TestChecklist:
     def test_is_empty_before_the_first_choice(self) -> None:
-        assert checklist(PreferencePosterior.prior(CRITERIA), MARGINS, LIBRARY, ()) == ()
+        assert (
+            checklist(PreferencePosterior.prior(CRITERIA), MARGINS, LIBRARY, chosen_and_rejected((), MARGINS))
+            == ()
+        )
 
     @pytest.mark.parametrize("criterion", range(CRITERIA))
     def test_names_the_criterion_that_choices_go_by_first(self, criterion: int) -> None:
         choices = [choice_by(MARGINS, pair, criterion) for pair in SOME_PAIRS[:15]]
 
-        first = checklist(learnt(choices), MARGINS, LIBRARY, choices)[0]
+        first = checklist(learnt(choices), MARGINS, LIBRARY, chosen_and_rejected(choices, MARGINS))[0]
 
         assert first.label == LIBRARY[criterion].label
         assert first.criterion.weight is Weight.ESSENTIAL
@@ -84,7 +87,7 @@ class TestChecklist:
             for item in choices
         ]
 
-        first = checklist(learnt(against), MARGINS, LIBRARY, against)[0]
+        first = checklist(learnt(against), MARGINS, LIBRARY, chosen_and_rejected(against, MARGINS))[0]
 
         assert (first.label, first.criterion.polarity) == (LIBRARY[4].label, Polarity.AVOID)
 
@@ -92,7 +95,7 @@ class TestChecklist:
     @given(st.lists(st.sampled_from(ChoiceOutcome), min_size=1, max_size=12))
     def test_names_no_criterion_twice_whatever_is_answered(self, answers: list[ChoiceOutcome]) -> None:
         choices = [Choice(pair, answer) for pair, answer in zip(SOME_PAIRS, answers, strict=False)]
-        lines = checklist(learnt(choices), MARGINS, LIBRARY, choices)
+        lines = checklist(learnt(choices), MARGINS, LIBRARY, chosen_and_rejected(choices, MARGINS))
 
         assert 1 <= len(lines) <= MAX_LINES
         assert len({line.label for line in lines}) == len(lines)
@@ -110,11 +113,14 @@ class TestChecklist:
     def test_both_and_neither_are_no_evidence(self) -> None:
         choices = [Choice(pair, ChoiceOutcome.BOTH) for pair in SOME_PAIRS[:6]]
 
-        assert all(line.evidence.clear == 0 for line in checklist(learnt(choices), MARGINS, LIBRARY, choices))
+        assert all(
+            line.evidence.clear == 0
+            for line in checklist(learnt(choices), MARGINS, LIBRARY, chosen_and_rejected(choices, MARGINS))
+        )
 
 
 STYLES = {
-    "brevia": {"Concise", "Punchy"},
+    "brevia": {"Concise", "Short sentences", "Short answers"},
     "scholia": {"In depth", "History and culture", "Formal"},
     "stepwise": {"Numbered steps", "Headings", "Practical advice"},
     "lumen": {"Warm", "Feelings first"},
@@ -145,7 +151,9 @@ def learnt_from_favourite(service: Service, llm: str) -> tuple[ChecklistLine, ..
         session = session.chosen(
             ChoiceOutcome.FIRST if session.pair.first == favourite else ChoiceOutcome.SECOND
         )
-    return checklist(session.posterior, session.candidates.margins, criterion_library(), session.choices)
+    margins = session.candidates.margins
+    sides = chosen_and_rejected(session.choices, margins)
+    return checklist(session.posterior, margins, criterion_library(), sides)
 
 
 @pytest.mark.parametrize("llm", named_but("stepwise", among=STYLES))

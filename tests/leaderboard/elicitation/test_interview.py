@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.elicitation.checklist import checklist
+from leaderboard.elicitation.choice_model import chosen_and_rejected
 from leaderboard.elicitation.interview import (
     MAX_QUESTIONS,
     NO_PREFERENCE,
@@ -73,8 +74,8 @@ class TestInterview:
         indifferent, _ = interview([2])
         keen, _ = interview([0])
 
-        assert checklist(indifferent, SHOWN.margins, LIBRARY, ()) == ()
-        assert checklist(keen, SHOWN.margins, LIBRARY, ()) != ()
+        assert checklist(indifferent, SHOWN.margins, LIBRARY, chosen_and_rejected((), SHOWN.margins)) == ()
+        assert checklist(keen, SHOWN.margins, LIBRARY, chosen_and_rejected((), SHOWN.margins)) != ()
         assert np.abs(keen.mean).max() > 2 * np.abs(indifferent.mean).max()
 
 

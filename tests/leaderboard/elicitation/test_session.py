@@ -7,7 +7,7 @@ import pytest
 
 from crm.criteria import Polarity
 from leaderboard.elicitation.checklist import InterviewReply, checklist, supporting_replies
-from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
+from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair, chosen_and_rejected
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.session import (
     ElicitationSession,
@@ -90,7 +90,9 @@ def test_an_option_that_names_a_criterion_is_its_evidence(session: ElicitationSe
     assert not supporting_replies(place("Humour"), Polarity.AVOID, margins, replied.replies)
     line = next(
         line
-        for line in checklist(replied.posterior, margins, criterion_library(), ())
+        for line in checklist(
+            replied.posterior, margins, criterion_library(), chosen_and_rejected((), margins)
+        )
         if supporting_replies(place(line.label), line.criterion.polarity, margins, replied.replies)
     )
     found = supporting_replies(line.index, line.criterion.polarity, margins, replied.replies)
@@ -143,10 +145,10 @@ def test_every_wish_of_an_interview_is_on_the_list_and_nothing_else(
 def test_without_an_interview_it_is_the_checklist_of_the_choices(session: ElicitationSession) -> None:
     for answer in (ChoiceOutcome.FIRST, ChoiceOutcome.SECOND, ChoiceOutcome.FIRST):
         session = session.chosen(answer)
-    library = criterion_library()
+    library, margins = criterion_library(), session.candidates.margins
 
     assert session_checklist(session, library) == checklist(
-        session.posterior, session.candidates.margins, library, session.choices
+        session.posterior, margins, library, chosen_and_rejected(session.choices, margins)
     )
 
 
