@@ -74,7 +74,7 @@ class Draws:
     @cached_property
     def n_followed(self) -> NDArray[np.intp]:
         """How many criteria each of the persons follows ``[N]``."""
-        return np.count_nonzero(self.weights, axis=1)
+        return np.asarray(np.count_nonzero(self.weights, axis=1), dtype=np.intp)
 
     def at(self, rows: NDArray[np.integer]) -> Draws:
         """Return some of the persons, in the given order."""

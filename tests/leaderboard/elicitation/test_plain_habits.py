@@ -1,4 +1,4 @@
-"""What a person simply goes by is the first line of their checklist, and its evidence is true of the texts."""
+"""What a person simply goes by is the first line of their checklist; its evidence is true of the texts."""
 
 from collections.abc import Callable
 
