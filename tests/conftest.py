@@ -31,6 +31,7 @@ CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
 LONG = "a long answer " * 9
 TESTS = Path(__file__).parent
 NOT_FAST = (
+    "api",
     "benchmarks",
     "browser",
     "crm/backends",

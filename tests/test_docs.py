@@ -17,7 +17,7 @@ import typer
 from tests.conftest import NOT_FAST, TESTS
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("parsing", "leaderboard", "crm", "db", "precompute", "benchmarks")
+PACKAGES = ("parsing", "leaderboard", "crm", "db", "precompute", "api", "benchmarks")
 CODE = (*PACKAGES, "pages")
 SUFFIXES = ("py", "md", "toml", "txt", "json", "jsonl", "csv", "npz", "parquet", "yaml", "zip", "png", "cff")
 FOLDERS = tuple(path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in ("data",))
