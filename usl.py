@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 ROOT = Path(__file__).resolve().parent
-if str(ROOT) not in sys.path:  # as an installed package, whose parts import each other by their names here
+if __name__.startswith("usl_leaderboard."):  # installed: the wheel has all of the project in one folder
     sys.path.insert(0, str(ROOT))
+    shared = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    os.environ.setdefault("USL_HOME", str(shared / "usl"))
 
-import typer  # noqa: E402
+import typer
 
-from crm.cli import app as crm_app  # noqa: E402
-from crm.cli import score  # noqa: E402
-from crm.cli_runner import run_cli  # noqa: E402
-from crm.errors import CRMError  # noqa: E402
-from db import DatabaseError  # noqa: E402
-from leaderboard.__main__ import app as leaderboard_app  # noqa: E402
-from leaderboard.__main__ import rank  # noqa: E402
-from leaderboard.errors import LeaderboardError  # noqa: E402
-from precompute.__main__ import app as precompute_app  # noqa: E402
-from precompute.errors import PrecomputeError  # noqa: E402
+from crm.cli import app as crm_app
+from crm.cli import score
+from crm.cli_runner import run_cli
+from crm.errors import CRMError
+from db import DatabaseError
+from leaderboard.__main__ import app as leaderboard_app
+from leaderboard.__main__ import rank
+from leaderboard.errors import LeaderboardError
+from precompute.__main__ import app as precompute_app
+from precompute.errors import PrecomputeError
 
 app = typer.Typer(
     add_completion=False,

@@ -69,6 +69,7 @@ NOT_FAST = (
     "precompute/test_score.py",
     "precompute/test_score_interruptions.py",
     "precompute/topics",
+    "test_wheel.py",
     "vllm",
 )
 """Tests that run pages, servers, processes or Ray, load models, train, find topics, or fill databases."""

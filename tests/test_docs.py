@@ -270,4 +270,5 @@ def test_wrong_names_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert missing_names(document) == ["crm.nowhere", "crm.criteria.Nothing"]
     assert problem_with("crm scores a b").startswith("no command 'scores'")
     assert problem_with("precompute import table a.csv --benchmarks x") == "table has no --benchmarks"
+    assert problem_with("usl serve --ports 1") == "serve has no --ports"
     assert problem_with("precompute topics split POOL [KEY] --parts N") == ""
