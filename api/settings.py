@@ -12,6 +12,8 @@ API_VARIABLE = "USL_API"
 """Environment variable: ``off`` leaves the HTTP API out; it is on by default."""
 ORIGINS_VARIABLE = "USL_CORS_ORIGINS"
 """Environment variable: origins whose pages may ask, with commas between them, or ``*``; none by default."""
+METRICS_VARIABLE = "USL_METRICS"
+"""Environment variable: ``on`` shows figures on the server at ``/metrics``; off by default."""
 JUDGES_VARIABLE = "USL_API_JUDGES"
 """Environment variable: the judges that score pairs for programs, with commas between them; by default the
 bundled ones that are quick."""
@@ -27,11 +29,13 @@ class Settings:
         api: Whether there is an HTTP API.
         origins: Whose pages browsers let ask it (CORS).
         judges: Who scores pairs that programs send; rankings can be asked of any judge, as on the page.
+        metrics: Whether figures on the server are shown to Prometheus.
     """
 
     api: bool = True
     origins: tuple[str, ...] = ()
     judges: tuple[str, ...] = tuple(_QUICK.split(", "))
+    metrics: bool = False
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -39,6 +43,7 @@ class Settings:
         return cls(
             api=_switch(environment, API_VARIABLE, default=True),
             origins=_list(environment.get(ORIGINS_VARIABLE, "")),
+            metrics=_switch(environment, METRICS_VARIABLE, default=False),
             judges=_list(environment.get(JUDGES_VARIABLE, _QUICK)),
         )
 

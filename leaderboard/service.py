@@ -38,7 +38,7 @@ from leaderboard.request import (
     weighting,
 )
 from leaderboard.result import Judging, Leaderboard
-from leaderboard.scoring_jobs.progress import Progress
+from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.scoring_jobs.scheduler import ANYBODY
 from leaderboard.selection import queries_with
 from leaderboard.statistics.anchoring import anchored
@@ -125,6 +125,10 @@ class Service:
         """Stop the judges, whose work is kept, and close the database's connections."""
         self._live.close()
         self.database.close()
+
+    def jobs(self) -> dict[State, int]:
+        """Return how many score matrices of slow judges are filled now and how many wait for that."""
+        return self._live.jobs()
 
     def benchmarks(self) -> list[BenchmarkSummary]:
         """Return all benchmarks."""

@@ -7,8 +7,8 @@ import os
 import sys
 from typing import Any
 
-import anyio
 import pytest
+from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.server import MCPServer
 
@@ -28,14 +28,20 @@ def server(service: Service) -> MCPServer:
     return mcp_server(lambda: service)
 
 
-def told(server: Any, tool: str, **arguments: Any) -> Any:
-    """What a tool says."""
+def asked(server: Any, tool: str, arguments: dict[str, Any]) -> Any:
+    """A tool's answer, asked in an event loop of its own: browsers of other tests may have one here."""
 
     async def ask() -> Any:
         async with Client(server) as client:
             return await client.call_tool(tool, arguments)
 
-    answer = anyio.run(ask)
+    with start_blocking_portal() as portal:
+        return portal.call(ask)
+
+
+def told(server: Any, tool: str, **arguments: Any) -> Any:
+    """What a tool says."""
+    answer = asked(server, tool, arguments)
     assert not answer.is_error, answer.content
     assert json.loads(answer.content[0].text) == answer.structured_content
     return answer.structured_content
@@ -43,12 +49,7 @@ def told(server: Any, tool: str, **arguments: Any) -> Any:
 
 def refused(server: Any, tool: str, **arguments: Any) -> str:
     """What a tool says that cannot do what is asked."""
-
-    async def ask() -> Any:
-        async with Client(server) as client:
-            return await client.call_tool(tool, arguments)
-
-    answer = anyio.run(ask)
+    answer = asked(server, tool, arguments)
     assert answer.is_error
     return str(answer.content[0].text)
 

@@ -6,9 +6,9 @@ import json
 from threading import Event
 from typing import Any
 
-import anyio
 import pytest
 from anyio import create_task_group, wait_all_tasks_blocked
+from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 
 from api.http import application
@@ -318,10 +318,17 @@ class TestServer:
     @pytest.mark.parametrize("name", ["USL_API"])
     def test_settings_are_read_from_the_environment(self, name: str) -> None:
         found = Settings.from_environment(
-            {name: "Off", "USL_CORS_ORIGINS": "https://a.org, https://b.org", "USL_API_JUDGES": "mine"}
+            {
+                name: "Off",
+                "USL_CORS_ORIGINS": "https://a.org, https://b.org",
+                "USL_API_JUDGES": "mine",
+                "USL_METRICS": "on",
+            }
         )
 
-        assert found == Settings(api=False, origins=("https://a.org", "https://b.org"), judges=("mine",))
+        assert found == Settings(
+            api=False, origins=("https://a.org", "https://b.org"), judges=("mine",), metrics=True
+        )
         assert Settings.from_environment({}) == Settings()
         with pytest.raises(LeaderboardError, match="write on or off"):
             Settings.from_environment({name: "perhaps"})
@@ -340,4 +347,5 @@ class TestServer:
                 finally:
                     over.set()
 
-        anyio.run(crowd)
+        with start_blocking_portal() as portal:
+            portal.call(crowd)

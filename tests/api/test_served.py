@@ -35,5 +35,19 @@ def test_beside_the_pages(folder: Path, run_main: Run) -> None:
 def test_where_it_is_switched_off_there_is_none(folder: Path) -> None:
     with running_app(folder, USL_API="off") as url, httpx2.Client(base_url=url, timeout=60) as client:
         answer = client.get("api/v1/benchmarks")
+        figures = client.get("metrics")
 
+    assert "usl_http" not in figures.text
     assert "application/json" not in answer.headers["content-type"]
+
+
+def test_figures_are_told_only_where_that_is_asked_for(folder: Path) -> None:
+    with running_app(folder, USL_METRICS="on") as url, httpx2.Client(base_url=url, timeout=60) as client:
+        client.get("api/v1/benchmarks")
+        told = client.get("metrics")
+        page = client.get("", headers={"Accept": "text/html"})
+
+    assert 'usl_http_requests_total{method="GET",part="api benchmarks",status="200"} 1.0' in told.text
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert "object-src 'none'" in page.headers["content-security-policy"]
+    assert "<style>" in page.text
