@@ -49,6 +49,16 @@ def serve(
 
 
 @app.command()
+def prepare() -> None:
+    """Create the database and fill it from the bundled benchmarks, as the first start would."""
+    from leaderboard.service import Service  # noqa: PLC0415
+
+    service = Service.open()
+    typer.echo(f"Ready: {', '.join(found.title for found in service.benchmarks())}.")
+    service.close()
+
+
+@app.command()
 def mcp() -> None:
     """Serve an agent over standard input and output (Model Context Protocol)."""
     from api.agents import mcp_server  # noqa: PLC0415  # takes long to import

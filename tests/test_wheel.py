@@ -1,12 +1,15 @@
 """The wheel, built and installed, ranks and serves outside of the checkout with what it brings."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -86,6 +89,29 @@ def test_ranks_as_the_checkout_does(
     assert (home / ".local/share/usl/data/usl.sqlite3").is_file()
 
 
+def test_the_image_is_prepared_and_found_healthy(
+    usl: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """Run the last steps of the Dockerfile as they stand, but for the port."""
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    [prepare] = re.findall(r"^RUN usl (.*)$", dockerfile, re.MULTILINE)
+    health, serve = (json.loads(words) for words in re.findall(r"CMD (\[.*\])", dockerfile))
+    settings = environment | {"USL_HOME": str(tmp_path)}
+    port = free_port()
+    prepared = subprocess.run(
+        [usl, *prepare.split()], cwd=tmp_path, env=settings, capture_output=True, text=True, check=True
+    )
+    before = (tmp_path / "data" / "usl.sqlite3").stat().st_size
+    with served_by([usl, *serve[1:], f"--port={port}"], port, tmp_path, settings):
+        asked = [sys.executable, *(word.replace("8501", str(port)) for word in health[1:])]
+        healthy = subprocess.run(asked, check=False)
+    ill = subprocess.run(asked, capture_output=True, check=False)
+
+    assert prepared.stdout.startswith("Ready: ")
+    assert before > 10_000_000
+    assert (healthy.returncode, ill.returncode) == (0, 1)
+
+
 def test_says_in_one_line_what_is_wrong(usl: Path, home: Path, environment: dict[str, str]) -> None:
     command = [usl, "rank", "--benchmark", "nope"]
     done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
@@ -128,12 +154,21 @@ def test_serves_pages_and_programs(served: str) -> None:
 @pytest.fixture
 def served(usl: Path, home: Path, environment: dict[str, str]) -> Iterator[str]:
     port = free_port()
-    url = f"http://127.0.0.1:{port}/"
     command = [usl, "serve", f"--port={port}", "--address=127.0.0.1"]
-    log = home / "log"
+    with served_by(command, port, home, environment) as url:
+        yield url
+
+
+@contextmanager
+def served_by(
+    command: Sequence[str | Path], port: int, folder: Path, environment: dict[str, str]
+) -> Iterator[str]:
+    """The address at which a command serves."""
+    url = f"http://127.0.0.1:{port}/"
+    log = folder / "log"
     with (
         log.open("w") as output,
-        subprocess.Popen(command, cwd=home, env=environment, stdout=output, stderr=output) as server,
+        subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output) as server,
     ):
         try:
             wait_until_healthy(url, server, log)
