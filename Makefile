@@ -19,7 +19,7 @@ BENCHMARKS := $(patsubst benchmarks/%.py,benchmarks.%,$(filter-out benchmarks/_%
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-fast test-vllm coverage lint format bench pictures clean
+.PHONY: help run test test-fast test-vllm coverage lint format wheel bench pictures clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -49,6 +49,9 @@ lint: $(TEST_READY) ## Check style, format, import rules and types
 format: $(TEST_READY) ## Rewrite the code in the project's format
 	@$(VENV)/bin/ruff check --fix
 	@$(VENV)/bin/ruff format
+
+wheel: $(TEST_READY) ## Build the package with the command usl, into dist/
+	@$(VENV)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
 bench: $(TEST_READY) ## Run every measurement in benchmarks/ and print its table
 	@for module in $(BENCHMARKS); do $(VENV)/bin/python -m $$module || exit 1; done

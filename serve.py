@@ -1,11 +1,29 @@
-"""The web application as a server runs it: the pages of app.py, styled from the first moment."""
+"""The web application as a server runs it: the pages of app.py, styled from the first moment, and the API."""
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Mount, Route
 
+from api import metrics
+from api.http import PATH, application
+from api.metrics import CountsRequests, Metrics
+from api.settings import Settings
 from leaderboard.render.html import STYLE_SHEET
 from pages._ui.first_page import FirstPage, charts_ahead, style_element
+from pages._ui.security import SecurityHeaders
+from pages._ui.session import shared_service
 
 END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + charts_ahead()
+SETTINGS = Settings.from_environment()
 
-app = st.App("app.py", middleware=[Middleware(FirstPage, end=END)])
+METRICS = Metrics(shared_service) if SETTINGS.metrics else None
+
+routes: list[BaseRoute] = []
+middleware = [Middleware(SecurityHeaders), Middleware(FirstPage, end=END)]
+if SETTINGS.api:
+    routes.append(Mount(PATH, app=application(shared_service, SETTINGS)))
+if METRICS is not None:
+    routes.append(Route(metrics.PATH, METRICS.page))
+    middleware.insert(0, Middleware(CountsRequests, metrics=METRICS))
+
+app = st.App("app.py", routes=routes, middleware=middleware)

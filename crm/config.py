@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import ErrorDetails
 
 from crm.errors import ConfigError
+from crm.paths import HOME
 from crm.version import file_identity, model_identity
 from parsing.documents import read_toml
 from parsing.files import MAX_SETTINGS, read_bytes
@@ -303,7 +304,7 @@ def api_key(variable: str | None, name: str, kind: str = "judge") -> str | None:
 
 VARIABLE = "USL_CRMS"
 """Environment variable that names the file."""
-DEFAULT_FILE = Path(__file__).resolve().parent.parent / "crms.toml"
+DEFAULT_FILE = HOME / "crms.toml"
 
 DEFAULT_KEY = "default_crm"
 """Key above the tables: which judge makes the ranking without criteria."""

@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+HOME_VARIABLE = "USL_HOME"
+"""Environment variable that names the folder with the files of this installation."""
+HOME = Path(os.environ.get(HOME_VARIABLE) or ROOT).absolute()
+"""Where the files of this installation lie: its judges, LLMs, facts, checkpoints and data; beside the code by
+default."""
 BUNDLED = ROOT / "bundled" / "crm"
 REPRESENTATION_FILE = BUNDLED / "minilm-style-5.npz"
 """The bundled representation."""
@@ -11,7 +16,7 @@ EMBEDDED_FILE = BUNDLED / "embedded-7.npz"
 """The bundled weights."""
 CONCEPTS_FILE = BUNDLED / "concepts-3.npz"
 """The bundled classifier of concepts."""
-CHECKPOINTS = ROOT / "checkpoints"
+CHECKPOINTS = HOME / "checkpoints"
 """Where what is trained goes by default: never over what is bundled."""
 
 PREFERENCES = ROOT / "crm" / "training" / "criteria_annotations.jsonl"
@@ -27,7 +32,7 @@ def corpora_folder() -> Path:
     """
     if named := os.environ.get(CORPORA_VARIABLE):
         return Path(named)
-    fetched, beside = ROOT / "data" / "corpora", ROOT.parent / "shared" / "corpora"
+    fetched, beside = HOME / "data" / "corpora", ROOT.parent / "shared" / "corpora"
     return beside if beside.is_dir() and not fetched.is_dir() else fetched
 
 

@@ -26,6 +26,7 @@ from db.errors import DatabaseError
 from db.repositories.bundles import fill_from_bundle, wants_bundle
 
 URL_VARIABLE = "USL_DATABASE_URL"
+HOME_VARIABLE = "USL_HOME"
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 BUSY_TIMEOUT_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 10
@@ -34,8 +35,9 @@ _SHAPES = "sqlite:///path/to/file.sqlite3 or postgresql://user:password@host:543
 
 
 def database_url() -> str:
-    """Return the URL in USL_DATABASE_URL, else that of `data/usl.sqlite3` under the project root."""
-    return os.environ.get(URL_VARIABLE) or f"sqlite:///{PROJECT_ROOT / 'data' / 'usl.sqlite3'}"
+    """Return the URL in USL_DATABASE_URL, else that of `data/usl.sqlite3` in USL_HOME, or beside the code."""
+    home = Path(os.environ.get(HOME_VARIABLE) or PROJECT_ROOT).absolute()
+    return os.environ.get(URL_VARIABLE) or f"sqlite:///{home / 'data' / 'usl.sqlite3'}"
 
 
 def create_database_engine(url: str | None = None) -> Engine:

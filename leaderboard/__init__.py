@@ -12,6 +12,7 @@
 - `three_answers`: one question with answers that show the difference; `live_answers`: one of the person's own
 - `robustness`: what is significant in a view's ranking, and what its top depends on
 - `listed`: the LLMs of a ranking that pass a view's filters; `offers`: what they cost for what they are worth
+- `ranked`: all of that of a view, as command lines and programs are given it
 - `compare`: several views side by side; `alignment`: how well each LLM meets each criterion
 - `explain`: behind one LLM's rank; `critique`: an LLM's critique of a response
 - `llm_facts`: who makes LLMs, what they cost, how people rate them

@@ -20,20 +20,17 @@ from crm.errors import CRMError
 from db import DatabaseError
 from db.repositories.benchmarks import find_benchmark
 from db.repositories.scores import get_win_rates, list_scores
-from leaderboard.alignment import won_alone
-from leaderboard.answer import Evidence, looked_at_alone, make_answer, read_criteria
 from leaderboard.elicitation.command import PrintFormat, criteria_from
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, read_ranking_csv, win_rates_csv
 from leaderboard.file_formats import FileFormat, file_of
-from leaderboard.listed import Listed, list_llms, monthly_costs
-from leaderboard.llm_facts.files import load_catalogue
+from leaderboard.listed import Listed, monthly_costs
 from leaderboard.llm_facts.listing import Listing, use_per_day
-from leaderboard.offers import contenders, offers
+from leaderboard.ranked import rank_view
 from leaderboard.render.picture import ranking_picture
 from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.progress import progress_line
-from leaderboard.sentences import UNDER_FLOOR, interpret, left_out_sentence, missed_in_words, warning_sentence
+from leaderboard.sentences import UNDER_FLOOR, interpret, missed_in_words
 from leaderboard.service import Service
 from leaderboard.statistics.bootstrap import UNRANKED
 from leaderboard.statistics.correlation import Correlations, correlate, highest_rbo
@@ -173,24 +170,14 @@ def rank(
     with progress_line(view.crm) as on_progress:
         # Only the table and a floor need ∅, which costs as much as the criteria.
         service.judge(view, on_progress, compare=format is RankFormat.TABLE or view.floor is not None)
-    leaderboard = service.leaderboard(view, subscriber=None)
-    doubts = *map(left_out_sentence, leaderboard.left_out), *map(warning_sentence, leaderboard.doubts)
-    about_criteria = *doubts, leaderboard.nothing_left, leaderboard.no_musts
-    others = leaderboard.weighted, leaderboard.narrow, " ".join(leaderboard.removed)
-    catalogue = load_catalogue()
-    listed = list_llms(leaderboard, catalogue)
-    hidden = listed.leaderboard.caveats[-1] if listed.hidden else ""
-    for note in filter(None, (*about_criteria, *others, hidden)):
+    ranked = rank_view(service, view)
+    listed = ranked.listed
+    for note in ranked.notes:
         typer.echo(f"note: {note}", err=True)
     if format not in (RankFormat.TABLE, RankFormat.PNG):
         _write(file_of(listed.leaderboard, FileFormat(format.value), facts=listed.facts), output)
         return
-    found = contenders(service, leaderboard.view)
-    choice = offers(leaderboard, found, catalogue, listed.leaderboard.llms) if found else None
-    readings = read_criteria(leaderboard)
-    won = won_alone(service, leaderboard.view, looked_at_alone(leaderboard, readings))
-    evidence = Evidence(choice, readings, won)
-    answer = make_answer(leaderboard, listed, evidence)
+    answer, evidence = ranked.answer, ranked.evidence
     if format is RankFormat.PNG:
         today = datetime.now(UTC).date()
         _write(ranking_picture(listed.leaderboard, answer, evidence.like_first, made=today), output)
@@ -198,8 +185,8 @@ def rank(
     for line in answer.in_brief:
         typer.echo(line)
     typer.echo()
-    _print_ranking(listed, len(leaderboard.llms))
-    if choice and choice.sentence:
+    _print_ranking(listed, len(ranked.leaderboard.llms))
+    if (choice := evidence.choice) and choice.sentence:
         typer.echo(f"{choice.sentence} Prices as of {choice.prices_date}.")
 
 

@@ -70,9 +70,7 @@ def file_of(
                 about=describe(leaderboard, made),
             ).encode()
         case FileFormat.JSON:
-            rows = _rows(leaderboard)
-            if facts is not None:
-                rows = [row | {"facts": sourced_facts(facts[row["llm"]])} for row in rows]
+            rows = rows_of(leaderboard, facts)
             return f"{json.dumps(rows, ensure_ascii=False, indent=2)}\n".encode()
         case FileFormat.PARQUET:
             return _parquet(leaderboard, describe(leaderboard, made), facts)
@@ -81,8 +79,9 @@ def file_of(
             return f"{json.dumps(records, ensure_ascii=False, indent=2)}\n".encode()
 
 
-def _rows(leaderboard: Leaderboard) -> list[dict[str, Any]]:
-    return ranking_rows(
+def rows_of(leaderboard: Leaderboard, facts: Mapping[str, LLMFacts] | None = None) -> list[dict[str, Any]]:
+    """Return the ``ranking_rows`` of a leaderboard, each with ``facts`` of its LLM if they are given."""
+    rows = ranking_rows(
         leaderboard.ranking,
         leaderboard.shown_categories,
         misses=leaderboard.misses if leaderboard.musts else None,
@@ -90,6 +89,9 @@ def _rows(leaderboard: Leaderboard) -> list[dict[str, Any]]:
         coverage=leaderboard.coverage,
         not_compared=leaderboard.not_compared,
     )
+    if facts is None:
+        return rows
+    return [row | {"facts": sourced_facts(facts[row["llm"]])} for row in rows]
 
 
 def describe(leaderboard: Leaderboard, made: datetime) -> dict[str, str]:
@@ -136,7 +138,7 @@ def _parquet(
         | {"title": leaderboard.titles[row["llm"]]}
         | ({} if facts is None else fact_values(facts[row["llm"]]))
         | dict(about)
-        for row in _rows(leaderboard)
+        for row in rows_of(leaderboard)
     ]
     whole = {"rank", "n_queries", "rank_low", "rank_high", "rank_without_floor", "context_tokens"}
     texts = {"llm", "title", "not_compared", "organisation", "released", "licence", *about}

@@ -43,6 +43,10 @@ class LiveRankings:
         """Stop all judges and store what they have."""
         self._scheduler.close()
 
+    def jobs(self) -> dict[State, int]:
+        """Return how many score matrices are filled now and how many wait for that."""
+        return self._scheduler.counts()
+
     def task(self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet) -> ScoringTask:
         """Return the score matrix under the criteria and what fills it; a CRMError if there are no texts."""
         return self._scheduler.job(benchmark, crm, criteria).task

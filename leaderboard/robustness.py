@@ -87,6 +87,17 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
     return Robustness(significance, _leave_one_out(service, scored), scored.request.is_instant)
 
 
+def significance_among(service: Service, view: View, among: Collection[str]) -> PairwiseSignificance | None:
+    """Return what is certain of some LLMs of a ranking, as if there were no others; None if none is ranked.
+
+    Raises as ``Service.leaderboard``.
+    """
+    scored = service.scored(view)
+    llms, found = scored.request.llms, scored.request.estimate(scored.judged, scored.counted)
+    left_out = np.array([llm not in among for llm in llms]) | np.isnan(found.win_rate)
+    return None if left_out.all() else pairwise_significance(found, llms, left_out)
+
+
 def leave_one_out(service: Service, view: View, among: Collection[str]) -> tuple[WithoutOne, ...]:
     """Return the top of some LLMs without each criterion and each category in turn, as far as that is quick.
 

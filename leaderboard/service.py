@@ -38,7 +38,7 @@ from leaderboard.request import (
     weighting,
 )
 from leaderboard.result import Judging, Leaderboard
-from leaderboard.scoring_jobs.progress import Progress
+from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.scoring_jobs.scheduler import ANYBODY
 from leaderboard.selection import queries_with
 from leaderboard.statistics.anchoring import anchored
@@ -48,7 +48,7 @@ from leaderboard.statistics.ranking import Ranking
 from leaderboard.statistics.requirements import misses
 from leaderboard.statistics.style_control import Control, control_terms
 from leaderboard.statistics.win_rate import Mask, outcomes
-from leaderboard.view import BENCHMARK_VARIABLE, DEFAULT_BENCHMARK, Against, View
+from leaderboard.view import BENCHMARK_VARIABLE, DEFAULT_BENCHMARK, FIRST_FLOOR, Against, View
 
 BUNDLED = Path(__file__).resolve().parent.parent / "bundled"
 SHIPPED_THEMES = ""
@@ -56,6 +56,8 @@ SHIPPED_THEMES = ""
 _BENCHMARKS_KEPT = 4
 _MATRICES_KEPT = 64
 _MISSES_KEPT = 256
+_FEWEST_FOR_FLOOR = 10
+"""LLMs of a benchmark; of fewer, half are too few to choose from."""
 _SUREST = 1e-6
 """Probabilities nearer to 0 or 1 are no surer than this."""
 
@@ -124,6 +126,10 @@ class Service:
         self._live.close()
         self.database.close()
 
+    def jobs(self) -> dict[State, int]:
+        """Return how many score matrices of slow judges are filled now and how many wait for that."""
+        return self._live.jobs()
+
     def benchmarks(self) -> list[BenchmarkSummary]:
         """Return all benchmarks."""
         with self.database.session() as session:
@@ -133,6 +139,11 @@ class Service:
         """Return the slug of the benchmark to begin with: the default, or if that is gone the first one."""
         slugs = [summary.slug for summary in self.benchmarks()]
         return DEFAULT_BENCHMARK if DEFAULT_BENCHMARK in slugs else next(iter(slugs), DEFAULT_BENCHMARK)
+
+    def first_floor(self, slug: str) -> float | None:
+        """Return the floor that a person's first criteria come with; None for a benchmark of few LLMs."""
+        n_llms = {summary.slug: summary.n_llms for summary in self.benchmarks()}
+        return FIRST_FLOOR if n_llms.get(slug, 0) >= _FEWEST_FOR_FLOOR else None
 
     def benchmark(self, slug: str) -> LoadedBenchmark:
         """Return a benchmark, kept in memory until it changes; a NotFoundError where there is none."""

@@ -18,6 +18,8 @@ BENCHMARK_VARIABLE = "USL_BENCHMARK"
 """Environment variable that names the benchmark to begin with."""
 DEFAULT_BENCHMARK = os.environ.get(BENCHMARK_VARIABLE, "").strip() or "modern"
 DEFAULT_CRM = "embedded"
+FIRST_FLOOR = 0.5
+"""What the first criteria of a person come with; a link names it, and one without has none."""
 
 
 class Against(StrEnum):

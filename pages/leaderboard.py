@@ -21,7 +21,6 @@ from pages._ui.session import (
     come_through_app,
     correct_view,
     current_view,
-    page_floor,
     plain,
     service,
     show,
@@ -83,7 +82,7 @@ def _choose_benchmark(view: View) -> None:
 
 def _change_benchmark() -> None:
     slug: str = st.session_state.benchmark
-    floor = page_floor(slug) if st.session_state.view.criteria else None
+    floor = service().first_floor(slug) if st.session_state.view.criteria else None
     change_view(benchmark=slug, topics=(), topic_weights=(), floor=floor, against=None)
 
 

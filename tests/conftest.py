@@ -31,6 +31,7 @@ CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
 LONG = "a long answer " * 9
 TESTS = Path(__file__).parent
 NOT_FAST = (
+    "api",
     "benchmarks",
     "browser",
     "crm/backends",
@@ -68,6 +69,7 @@ NOT_FAST = (
     "precompute/test_score.py",
     "precompute/test_score_interruptions.py",
     "precompute/topics",
+    "test_wheel.py",
     "vllm",
 )
 """Tests that run pages, servers, processes or Ray, load models, train, find topics, or fill databases."""

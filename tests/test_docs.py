@@ -17,7 +17,7 @@ import typer
 from tests.conftest import NOT_FAST, TESTS
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("parsing", "leaderboard", "crm", "db", "precompute", "benchmarks")
+PACKAGES = ("parsing", "leaderboard", "crm", "db", "precompute", "api", "benchmarks")
 CODE = (*PACKAGES, "pages")
 SUFFIXES = ("py", "md", "toml", "txt", "json", "jsonl", "csv", "npz", "parquet", "yaml", "zip", "png", "cff")
 FOLDERS = tuple(path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in ("data",))
@@ -36,7 +36,7 @@ DOCUMENTS = [*MARKDOWN, *INITS]
 _BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```|^((?: {4}[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 _TICKS = re.compile(r"(?<!`)(`{1,2})(?!`)([^`]+)\1(?!`)")
 _LINK = re.compile(r"\]\(([^)#\s]+)")
-_COMMAND = re.compile(rf"python -m ((?:{'|'.join(PACKAGES)})\b.*)")
+_COMMAND = re.compile(rf"(?:python -m |^(?=usl ))((?:{'|'.join((*PACKAGES, 'usl'))})\b.*)")
 _END = re.compile(r"\s(?:#|>|\||&&)|[;`)…](?:\s|$)")
 _MAKE = re.compile(r"^\s*(?:[A-Z_]+=\S+ )?make ([a-z][a-z-]*)", re.MULTILINE)
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
@@ -73,7 +73,7 @@ def commands_in(document: str) -> Iterator[str]:
             if (found := _COMMAND.search(part)) and "NAME" not in found[1].split()[0]:
                 yield _END.split(found[1])[0]
     for text in quoted(document):
-        if re.match(r"(?:crm|leaderboard|precompute) [a-z][a-z-]+( |$)", text):
+        if re.match(r"(?:crm|leaderboard|precompute|usl) [a-z][a-z-]+( |$)", text):
             yield text
 
 
@@ -112,7 +112,13 @@ def all_options() -> frozenset[str]:
         for below in getattr(command, "commands", {}).values():
             yield from options(below)
 
-    modules = ("crm", "leaderboard", "precompute", *(f"benchmarks.{name}" for name in benchmark_names()))
+    modules = (
+        "crm",
+        "leaderboard",
+        "precompute",
+        "usl",
+        *(f"benchmarks.{name}" for name in benchmark_names()),
+    )
     return frozenset(option for module in modules for option in options(command_of(module)))
 
 
@@ -264,4 +270,5 @@ def test_wrong_names_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert missing_names(document) == ["crm.nowhere", "crm.criteria.Nothing"]
     assert problem_with("crm scores a b").startswith("no command 'scores'")
     assert problem_with("precompute import table a.csv --benchmarks x") == "table has no --benchmarks"
+    assert problem_with("usl serve --ports 1") == "serve has no --ports"
     assert problem_with("precompute topics split POOL [KEY] --parts N") == ""

@@ -206,7 +206,7 @@ def read_pairs(path: Path) -> list[LabelledPair]:
 
     Raises CRMError: Naming row and reason.
     """
-    return [_checked(path, number, row, _from_score_line) for number, row in read_json_lines(path)]
+    return [_checked(path, number, row, pair_from_json) for number, row in read_json_lines(path)]
 
 
 def read_labelled_pairs(
@@ -279,7 +279,12 @@ def _checked(path: Path, number: int, row: Mapping[str, Any], read: Reader) -> L
     return pair
 
 
-def _from_score_line(row: Mapping[str, Any]) -> LabelledPair:
+def pair_from_json(row: Mapping[str, Any]) -> LabelledPair:
+    """Return the pair of an object {"id", "query", "response_a", "response_b", "criteria"}.
+
+    Raises:
+        KeyError, TypeError, CRMError: A field is missing or none of its kind.
+    """
     texts = [_text(row, field) for field in ("query", "response_a", "response_b")]
     return LabelledPair(Pair(*texts), CriteriaSet.from_json(row["criteria"]), id=row["id"])
 

@@ -49,12 +49,12 @@ from crm.evaluation.rubric_judge import RubricJudge
 from crm.evaluation.run import Evaluation, evaluate, evaluate_judge
 from crm.evaluation.sets import EvaluationSets, build_sets, read_sets, write_sets
 from crm.llm.settings import llms_file, read_llms
-from crm.paths import CHECKPOINTS, CORPORA, PREFERENCES, ROOT
+from crm.paths import CHECKPOINTS, CORPORA, HOME, PREFERENCES, ROOT
 from crm.protocol import CRM
 from crm.registry import DEFAULT, crm_names, get_crm
 from crm.report_table import ReportTable
 
-DEFAULT_SETS = ROOT / "data" / "evaluation-sets"
+DEFAULT_SETS = HOME / "data" / "evaluation-sets"
 SETS_TABLE = ROOT / "benchmarks" / "results" / "evaluation_sets.md"
 _CLUSTERS_OUT = CHECKPOINTS / "criterion-clusters-1.parquet"
 JUDGES_TABLE = ROOT / "benchmarks" / "results" / "judges.md"

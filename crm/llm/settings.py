@@ -31,6 +31,7 @@ from crm.config import (
     table_error,
 )
 from crm.errors import ConfigError
+from crm.paths import HOME
 from crm.version import version_of
 
 _SHOWN_ONLY = ("title", "note", "requests_per_minute")
@@ -261,7 +262,7 @@ PROVIDERS: Final[dict[str, type[LLMSettings]]] = {
 
 VARIABLE = "USL_LLMS"
 """Environment variable that names the file."""
-DEFAULT_FILE = Path(__file__).resolve().parents[2] / "llms.toml"
+DEFAULT_FILE = HOME / "llms.toml"
 
 LLMS = TableKind(
     "LLM",

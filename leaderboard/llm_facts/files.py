@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from crm.config import TableKind, read_settings, read_tables, table_error
 from crm.errors import ConfigError
+from crm.paths import HOME
 from leaderboard.errors import LeaderboardError
 from leaderboard.llm_facts.catalogue import FACTS, Catalogue, Fact, HumanRatings, LLMFacts, Price, Rating
 
@@ -26,7 +27,7 @@ FACTS_FILE = BUNDLED / "facts.toml"
 FIGURES_FILE = BUNDLED / "figures.toml"
 VARIABLE = "USL_LLM_FACTS"
 """Environment variable that names a person's own file."""
-DEFAULT_FILE = Path(__file__).resolve().parents[2] / "llm-facts.toml"
+DEFAULT_FILE = HOME / "llm-facts.toml"
 
 _KIND = TableKind("LLM", "facts of LLMs", "", f"fix the path in {VARIABLE} or unset it", frozenset(FACTS))
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")

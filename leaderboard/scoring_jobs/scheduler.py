@@ -149,6 +149,11 @@ class Scheduler:
         with self._changed:
             self._changed.wait_for(lambda: not self.progress(job, subscriber, selected).active, seconds)
 
+    def counts(self) -> dict[State, int]:
+        """Return how many jobs work and how many wait for their turn."""
+        with self._changed:
+            return {State.RUNNING: len(self._running), State.WAITING: len(self._queue)}
+
     def close(self) -> None:
         """Stop all jobs and wait until what they have is stored; they may be subscribed to again."""
         with self._changed:

@@ -8,8 +8,8 @@ import streamlit as st
 
 from leaderboard.request import MAX_MUSTS, essential
 from leaderboard.sentences import NO_MUSTS, floor_in_words
-from leaderboard.view import View
-from pages._ui.session import PAGE_FLOOR, change_view, judged_criteria, show
+from leaderboard.view import FIRST_FLOOR, View
+from pages._ui.session import change_view, judged_criteria, show
 
 _SUITED = "Good and suited"
 _ALONE = "Criteria alone"
@@ -63,4 +63,4 @@ def _change_floor() -> None:
     """Take over the choice; a floor that a link named stays as it is."""
     view: View = st.session_state.view
     chosen = st.session_state.floor == _SUITED
-    change_view(floor=(PAGE_FLOOR if view.floor is None else view.floor) if chosen else None)
+    change_view(floor=(FIRST_FLOOR if view.floor is None else view.floor) if chosen else None)

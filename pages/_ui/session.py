@@ -95,19 +95,13 @@ def change_view(**changes: Any) -> None:
     correct_view(**changes)
 
 
-PAGE_FLOOR = 0.5
-"""What the first criteria of a person come with; a link names it, and one without has none."""
-_FEWEST = 10
-"""LLMs of a benchmark; of fewer, half are too few to choose from."""
-
-
 def change_criteria(criteria: CriteriaSet) -> None:
     """Replace the view's criteria; the first ones come with a floor, and with the last one it goes."""
     view: View = st.session_state.view
     if not criteria:
         st.session_state.view = view.crowd
     elif not view.criteria and view.floor is None:
-        correct_view(floor=page_floor(view.benchmark))
+        correct_view(floor=service().first_floor(view.benchmark))
     change_view(criteria=criteria)
 
 
@@ -121,12 +115,6 @@ def judged_criteria(view: View) -> tuple[CRM, CheckedCriteria] | None:
         return crm, check_criteria(crm, view)
     except SHOWN_ERRORS:
         return None
-
-
-def page_floor(benchmark: str) -> float | None:
-    """Return the floor that a page begins with; None for a benchmark of few LLMs."""
-    n_llms = {summary.slug: summary.n_llms for summary in service().benchmarks()}
-    return PAGE_FLOOR if n_llms.get(benchmark, 0) >= _FEWEST else None
 
 
 def stay() -> NoReturn:

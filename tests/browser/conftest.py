@@ -154,7 +154,7 @@ def running_app(folder: Path, program: str = "streamlit", **settings: str) -> It
         ) as server,
     ):
         try:
-            _wait_until_healthy(url, server, log)
+            wait_until_healthy(url, server, log)
             yield url
         finally:
             server.terminate()
@@ -175,7 +175,8 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
-def _wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Return when the app answers; fail with its log if it does not start."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if server.poll() is not None:

@@ -33,6 +33,14 @@ def test_the_variable_chooses_the_database(monkeypatch):
     assert database_url() == "postgresql://host/usl"
 
 
+def test_default_url_is_in_the_folder_of_the_installation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("USL_DATABASE_URL", raising=False)
+    monkeypatch.setenv("USL_HOME", str(tmp_path))
+    assert database_url() == f"sqlite:///{tmp_path / 'data' / 'usl.sqlite3'}"
+
+
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg2", "postgresql+psycopg"])
 def test_every_postgresql_url_means_psycopg_3(scheme):
     engine = create_database_engine(f"{scheme}://user:secret@host/usl")
