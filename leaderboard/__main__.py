@@ -278,12 +278,14 @@ def _print_ranking(listed: Listed, n_llms: int) -> None:
     leaderboard, ranking = listed.leaderboard, listed.leaderboard.ranking
     costs = monthly_costs(listed)
     table = Table(box=None, pad_edge=False)
-    for heading in ("rank", "±", "LLM", "win rate", "95 % interval", *(["a month"] if costs else [])):
+    for heading in ("rank", "±", "LLM", "win rate", "95 % interval"):
         table.add_column(heading, justify="left" if heading == "LLM" else "right")
     if leaderboard.musts:
         table.add_column("")
     if coverage := leaderboard.coverage:
         table.add_column("answered", justify="right")
+    if costs:
+        table.add_column("a month", justify="right")
     for row, llm in enumerate(ranking.llms):
         if llm in leaderboard.not_compared:
             continue
