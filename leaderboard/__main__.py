@@ -314,7 +314,7 @@ def _print_ranking(listed: Listed, n_llms: int) -> None:
     info = leaderboard.benchmark.info
     console.print(
         f"\n{info.title}, version {info.version or '–'}: {leaderboard.n_queries} queries, "
-        f"{n_llms} LLMs against "
+        f"{n_llms} {'LLM' if n_llms == 1 else 'LLMs'} against "
         f"{leaderboard.opponent if leaderboard.against is Against.ALL else leaderboard.benchmark.baseline}, "
         f"judged by {leaderboard.judge}{_compared_with(leaderboard)}.",
         highlight=False,
