@@ -3,6 +3,7 @@
 - `live_rescore`, `first_paint`, `felt_waits`, `topic_map`: how long a person waits
 - `layout_shift`: what jumps meanwhile
 - `rank_stored`: the command `rank` on a large stored benchmark, from start to table
+- `topic_names`: names of topics without an LLM, as a reader judged each
 - `collection_run`: what collecting from a server with faults costs, and whether anything is asked twice
 - `score_popular`, `clustering`, `ray_engine`, `scaling_plan`: how long offline jobs take
 - `default_ranking`, `length_control`: rankings against AlpacaEval's official ones

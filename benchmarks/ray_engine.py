@@ -1,9 +1,10 @@
-"""How long embedding takes in this process and in Ray actors on the same computer.
+"""How long embedding takes in this process, in several processes and in Ray actors on the same computer.
 
-    python -m benchmarks.ray_engine [--llms N] [--actors N] [--output FILE.md]
+    python -m benchmarks.ray_engine [--llms N] [--actors N] [--without-ray] [--output FILE.md]
 
 Some LLMs of DailyBench lose their representations and get them again, from database to database. Starting
-Ray, and starting a pool of actors that load the encoder, are timed by themselves.
+Ray, and starting processes or actors that load the encoder, are timed by themselves. The last column compares
+with the first row of the same run: other work on the computer changes times more than it changes that.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ SLUG = "dailybench"
 @app.command()
 def measure(
     llms: Annotated[int, typer.Option(min=1, max=8, help="LLMs of DailyBench to embed.")] = 6,
-    actors: Annotated[int, typer.Option(min=1, help="Largest number of actors.")] = 2,
+    actors: Annotated[int, typer.Option(min=1, help="Largest number of processes and actors.")] = 2,
+    without_ray: Annotated[bool, typer.Option("--without-ray", help="Leave Ray out.")] = False,
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
 ) -> None:
     """Print the table."""
@@ -49,24 +51,27 @@ def measure(
         database = Database.open(f"sqlite:///{folder}/usl.sqlite3", bundles=[BUNDLED / f"{SLUG}.usl.zip"])
         try:
             sentence_encoder()
-            rows.append(_embedded("local", database, LocalEngine(), llms))
-            start = perf_counter()
-            with open_engine(EngineOptions(EngineKind.RAY, workers=actors)) as engine:
-                rows.append(("start Ray", "", duration(perf_counter() - start), ""))
+            alone, row = _embedded("local", database, LocalEngine(), llms)
+            rows.append(row)
+            for workers in sorted({1, actors}):
+                with open_engine(EngineOptions(EngineKind.PROCESSES, workers=workers)) as engine:
+                    rows.append(_started(engine, f"start {_amount(workers, 'process', 'es')}", workers))
+                    name = f"processes, {workers}"
+                    rows.append(_embedded(name, database, engine, llms, alone)[1])
+            for workers in [] if without_ray else sorted({1, actors}):
                 start = perf_counter()
-                list(engine.map(_loader, range(actors)))
-                what = f"start {actors} actors with the encoder"
-                rows.append((what, "", duration(perf_counter() - start), ""))
-                rows.append(_embedded(f"ray, {actors} actors", database, engine, llms))
-            with open_engine(EngineOptions(EngineKind.RAY, workers=1)) as engine:
-                rows.append(_embedded("ray, 1 actor", database, engine, llms))
+                with open_engine(EngineOptions(EngineKind.RAY, workers=workers)) as engine:
+                    rows.append(("start Ray", "", duration(perf_counter() - start), "", ""))
+                    rows.append(_started(engine, f"start {_amount(workers, 'actor')}", workers))
+                    name = f"ray, {_amount(workers, 'actor')}"
+                    rows.append(_embedded(name, database, engine, llms, alone)[1])
         finally:
             database.close()
     Report(
-        title="Embedding in this process and in Ray actors",
-        columns=("engine", "responses", "time", "responses / s"),
+        title="Embedding in this process, in several and in Ray actors",
+        columns=("engine", "responses", "time", "responses / s", "of local"),
         rows=tuple(rows),
-        note="From database to database; with Ray the start of the actors is in it, the start of Ray is not. "
+        note="From database to database; the start of workers is in it, the start of Ray is not. "
         f"{describe_machine()}; load of other work before: {load:.1f}.",
     ).finish(output)
 
@@ -77,12 +82,27 @@ def _loader() -> Callable[[int], int]:
     return abs
 
 
-def _embedded(name: str, database: Database, engine: Engine, n_llms: int) -> tuple[str, ...]:
+def _amount(number: int, what: str, several: str = "s") -> str:
+    return f"{number} {what}{several if number > 1 else ''}"
+
+
+def _started(engine: Engine, what: str, workers: int) -> tuple[str, ...]:
+    """Time a pool of workers that load the encoder and end again."""
+    start = perf_counter()
+    list(engine.map(_loader, range(workers)))
+    return f"{what} with the encoder", "", duration(perf_counter() - start), "", ""
+
+
+def _embedded(
+    name: str, database: Database, engine: Engine, n_llms: int, alone: float | None = None
+) -> tuple[float, tuple[str, ...]]:
+    """Return the seconds that it took, and the row; ``alone`` are those of this process."""
     _clear(database, n_llms)
     start = perf_counter()
     computed = embed_benchmark(database, SLUG, engine=engine).computed
     seconds = perf_counter() - start
-    return name, f"{computed:,}", duration(seconds), f"{computed / seconds:,.0f}"
+    share = f"{(alone or seconds) / seconds:.2f}"
+    return seconds, (name, f"{computed:,}", duration(seconds), f"{computed / seconds:,.0f}", share)
 
 
 def _clear(database: Database, n_llms: int) -> None:

@@ -34,7 +34,7 @@ def score(
     _check_writable(target)
     verdicts = judge.judge([item.question for item in judged])
     _write_verdicts(target, judged, verdicts)
-    typer.echo(f"{len(judged)} pairs judged by {crm}.", err=True)
+    typer.echo(f"{len(judged):,} {'pair' if len(judged) == 1 else 'pairs'} judged by {crm}.", err=True)
 
 
 def _check_writable(target: Path) -> None:

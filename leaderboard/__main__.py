@@ -265,12 +265,14 @@ def _print_ranking(listed: Listed, n_llms: int) -> None:
     leaderboard, ranking = listed.leaderboard, listed.leaderboard.ranking
     costs = monthly_costs(listed)
     table = Table(box=None, pad_edge=False)
-    for heading in ("rank", "±", "LLM", "win rate", "95 % interval", *(["a month"] if costs else [])):
+    for heading in ("rank", "±", "LLM", "win rate", "95 % interval"):
         table.add_column(heading, justify="left" if heading == "LLM" else "right")
     if leaderboard.musts:
         table.add_column("")
     if coverage := leaderboard.coverage:
         table.add_column("answered", justify="right")
+    if costs:
+        table.add_column("a month", justify="right")
     for row, llm in enumerate(ranking.llms):
         if llm in leaderboard.not_compared:
             continue
@@ -299,7 +301,7 @@ def _print_ranking(listed: Listed, n_llms: int) -> None:
     info = leaderboard.benchmark.info
     console.print(
         f"\n{info.title}, version {info.version or '–'}: {leaderboard.n_queries} queries, "
-        f"{n_llms} LLMs against "
+        f"{n_llms} {'LLM' if n_llms == 1 else 'LLMs'} against "
         f"{leaderboard.opponent if leaderboard.against is Against.ALL else leaderboard.benchmark.baseline}, "
         f"judged by {leaderboard.judge}{_compared_with(leaderboard)}.",
         highlight=False,

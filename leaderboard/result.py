@@ -203,8 +203,8 @@ class Leaderboard:
 
     @property
     def narrow(self) -> str:
-        """That the selection is too narrow to rank; empty if it is not, or is not judged yet."""
-        if self.n_judged < self.n_queries:
+        """That the selection is too narrow to rank; empty if it is not, or if nothing is judged or ranked."""
+        if self.n_judged < self.n_queries or not self.n_effective:
             return ""
         return too_narrow(self.view, self.n_judged, self.n_effective)
 

@@ -19,7 +19,7 @@ from db.database import job_locks
 from db.records import WinRateRecord
 from db.repositories.benchmarks import find_benchmark, get_benchmark
 from db.repositories.scores import ALL_QUERIES, list_scores, put_win_rates, win_rate_coverage
-from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.benchmark import LoadedBenchmark, embed_command
 from leaderboard.scoring_jobs.task import ScoringTask
 from leaderboard.selection import queries_with
 from leaderboard.statistics.bootstrap import win_rate_interval
@@ -80,6 +80,7 @@ def score_benchmark(
             was scored; what is stored is of its earlier state.
         NotFoundError: no benchmark has this slug.
         UnknownTopicError: the benchmark lacks one of the topics.
+        PrecomputeError: no LLM has a response that a judge can compare with the baseline's.
         CRMError, LeaderboardError: a judge cannot judge the benchmark, or fails; what it did is stored.
     """
     distinct = list({criteria.key: criteria for criteria in criteria_sets}.values())
@@ -99,6 +100,8 @@ def _score(
 ) -> ScoreSummary:
     start = monotonic()
     given = benchmark.judgeable(crm.representation)
+    if not given.any():
+        raise PrecomputeError(_nothing_to_judge(benchmark, crm))
     complete = {llm: int(n) for llm, n in zip(benchmark.llms, given.sum(axis=1), strict=True) if n}
     covered = _coverage(benchmark, crm)
     n_pairs = int(given[:, selected].sum())
@@ -121,6 +124,16 @@ def _score(
             counter.end()
     seconds = monotonic() - start
     return ScoreSummary(crm.name, judged, stored, seconds, *_counts(benchmark, crm))
+
+
+def _nothing_to_judge(benchmark: LoadedBenchmark, crm: CRM) -> str:
+    slug, baseline = benchmark.record.info.slug, benchmark.record.baseline
+    if crm.representation is None:
+        return f"No LLM of {slug!r} has a response to a query that {baseline!r} responded to, too."
+    return (
+        f"No response of {slug!r} can be judged by {crm.name!r} yet, as their representations or "
+        f"{baseline!r}'s are missing: run “{embed_command(slug)}”."
+    )
 
 
 def _judge(task: ScoringTask, selected: Mask, counter: ScoringCounter) -> None:

@@ -59,11 +59,16 @@ def quoted(document: str) -> list[str]:
     return [" ".join(match[2].split()) for match in _TICKS.finditer(prose)]
 
 
-def code_lines(document: str) -> list[str]:
-    """Lines of code blocks, and what stands in backticks."""
+def block_lines(document: str) -> list[str]:
+    """Lines of code blocks; one that is continued counts once."""
     blocks = ["".join(filter(None, match.groups())) for match in _BLOCK.finditer(text_of(document))]
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
-    return [*(" ".join(line.split()) for line in lines), *quoted(document)]
+    return [" ".join(line.split()) for line in lines]
+
+
+def code_lines(document: str) -> list[str]:
+    """Lines of code blocks, and what stands in backticks."""
+    return [*block_lines(document), *quoted(document)]
 
 
 def commands_in(document: str) -> Iterator[str]:
@@ -194,6 +199,11 @@ def test_every_dotted_name_exists(document: str) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_command_has_its_options(document: str) -> None:
     assert not {line: problem for line in commands_in(document) if (problem := problem_with(line))}
+
+
+@pytest.mark.parametrize("document", MARKDOWN)
+def test_every_command_to_be_typed_names_the_python_that_has_what_it_needs(document: str) -> None:
+    assert not [line for line in block_lines(document) if line.startswith("python -m")]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -99,7 +99,7 @@ class Choice:
     @property
     def sentence(self) -> str | None:
         """Name the cheapest LLM that cannot be told apart from the first; None if nothing can be said."""
-        if self.cheapest_like_first is None:
+        if self.cheapest_like_first is None or len(self.offers) == 1:
             return None
         first, cheapest = self.offers[0], self.cheapest_like_first
         alike = [offer for offer in self.offers if offer.like_first]

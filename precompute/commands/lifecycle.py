@@ -141,9 +141,10 @@ def list_stored_benchmarks() -> None:
     """List benchmarks: slug, title, version, queries and LLMs."""
     with open_database() as database, database.session() as session:
         for summary in list_benchmarks(session):
+            llms = "1 LLM" if summary.n_llms == 1 else f"{summary.n_llms:,} LLMs"
             typer.echo(
                 f"{summary.slug}: {summary.title}, version {summary.version or '–'}, "
-                f"{summary.n_queries:,} queries, {summary.n_llms:,} LLMs "
+                f"{summary.n_queries:,} queries, {llms} "
                 f"{'with' if summary.has_texts else 'without'} texts"
             )
 
@@ -180,7 +181,10 @@ def remove_benchmark(
 def list_stored_pools() -> None:
     """List query pools: slug, title, queries."""
     with open_database() as database, database.session() as session:
-        for pool in list_pools(session):
+        pools = list_pools(session)
+        if not pools:
+            typer.echo("note: no query pool is stored yet; “python -m precompute pool” makes one.", err=True)
+        for pool in pools:
             topics = "with topics" if pool.has_topics else "without topics"
             typer.echo(f"{pool.slug}: {pool.title}, {pool.n_queries:,} queries, {topics}")
 

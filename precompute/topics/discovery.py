@@ -63,20 +63,22 @@ def find_topic_map(
     kept = EmbeddedQueries(tuple(embedded.queries[row] for row in rows), embedded.vectors[rows])
     parameters = settings.topics.parameters(len(rows))
     on_progress("Finding topics", 0, 0)
+    listed = listed_queries(database, kept)
+    guided = EmbeddedQueries(kept.queries, guided_vectors(kept.vectors, listed, settings.topics.guided))
     looking = partial(on_progress, "Looking into large topics")
     damp_frequent = settings.topics.damp_frequent
-    tree = find_tree(kept, parameters, settings.parts, looking, damp_frequent=damp_frequent)
+    tree = find_tree(guided, parameters, settings.parts, looking, damp_frequent=damp_frequent)
     if tree is None:
         raise PrecomputeError(
             f"No {parameters.smallest_cluster} queries mean so much alike that they form a topic: add "
             "queries, or set a smaller smallest_cluster in the table [topics]."
         )
     on_progress("Placing topics", 0, 0)
-    topics = _described_topics(database, kept, tree, settings)
+    topics = _described_topics(database, kept, listed, tree, settings)
     on_progress("Drawing the map", 0, 0)
     xy = map_positions(embedded.vectors, parameters)
     again = partial(on_progress, "Finding topics with other seeds")
-    stable = stability(kept, parameters, tree.top_of, settings.quality.seeds, again)
+    stable = stability(guided, parameters, tree.top_of, settings.quality.seeds, again)
     n_templates = int(family_of.max(initial=NO_TEMPLATE)) + 1
     figures = _figures(tree, topics, kept.words, stable)
     figures |= {
@@ -130,18 +132,46 @@ def _under(key: str, keys: Sequence[str], topic_of: NDArray[np.integer]) -> NDAr
     return np.flatnonzero(np.isin(topic_of, below))
 
 
+def listed_queries(database: Database, embedded: EmbeddedQueries) -> ListedQueries:
+    """Return how near queries are to the topics of the list, by the bundled encoder whatever theirs is."""
+    read = embed_queries(database, embedded.queries, make_encoder(EncoderSettings()))
+    return ListedQueries.of([query.text for query in read.queries], read.vectors, catalogue())
+
+
+def guided_vectors(vectors: Vectors, listed: ListedQueries, weight: float) -> Vectors:
+    """Return vectors whose cosine is by ``1 - weight`` the queries' own, by ``weight`` what the list says.
+
+    The list divides each query among its topics; of two queries it says how much of both is about the same
+    ones (Bhattacharyya's coefficient: 1 for the same shares, 0 where no topic is in both).
+
+    Args:
+        vectors: Embeddings of the queries ``[Q, d]``, of unit length.
+        listed: The same queries, in the same order.
+        weight: From 0 to 1.
+
+    Returns:
+        Of unit length ``[Q, d + T]``; the embeddings themselves where the weight is 0.
+    """
+    if not weight:
+        return vectors
+    shares = np.sqrt(weight * listed.shares)
+    return np.hstack([np.sqrt(1 - weight) * vectors, shares]).astype(np.float32)
+
+
 def _described_topics(
-    database: Database, embedded: EmbeddedQueries, tree: Tree, settings: ClusteringSettings
+    database: Database,
+    embedded: EmbeddedQueries,
+    listed: ListedQueries,
+    tree: Tree,
+    settings: ClusteringSettings,
 ) -> tuple[FoundTopic, ...]:
     """Return the topics with categories, and names that differ within the pool."""
-    read = embed_queries(database, embedded.queries, make_encoder(EncoderSettings()))
-    listed = ListedQueries.of([query.text for query in read.queries], read.vectors, catalogue())
     members = [tree.members(place) for place in range(len(tree.nodes))]
     names = plain_names(listed, members)
     tops = [place for place, node in enumerate(tree.nodes) if node.parent is None]
     match settings.categories.how:
         case "dailybench":
-            categories = nearest_categories(database, read.vectors, tree.top_of)
+            categories = nearest_categories(database, listed.vectors, tree.top_of)
         case "grouped":
             groups = grouped_topics(embedded.vectors, tree.top_of, settings.categories)
             group_of = np.where(tree.top_of >= 0, groups[tree.top_of], -1)

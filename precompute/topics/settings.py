@@ -112,6 +112,10 @@ class TopicSettings(Settings):
             `smallest_for`.
         damp_frequent: Whether words that are frequent in all topics count less among the keywords. Where
             outliers go is decided without: topics of other seeds agree better then.
+        by_distributions: The paper's step; off, as what queries mean places them better than their words do
+            (docs/topics.md).
+        guided: How much the list of topics that names come from counts when topics are found, beside the
+            embeddings; 0 for not at all. What it knows nothing of is found by its embedding alone.
     """
 
     neighbours: Annotated[int, Field(ge=2)] = 15
@@ -121,7 +125,8 @@ class TopicSettings(Settings):
     density_neighbours: Count = 2
     method: Literal["eom", "leaf"] = "eom"
     careful: Share = 0.1
-    by_distributions: bool = True
+    by_distributions: bool = False
+    guided: Share = 0.5
     by_embeddings: bool = True
     keywords: Annotated[int, Field(ge=3, le=50)] = 10
     damp_frequent: bool = True
@@ -139,7 +144,7 @@ class TopicSettings(Settings):
 
     def parameters(self, n_queries: int) -> TopicParameters:
         """Return the same as what the pipeline takes, for a pool of so many queries."""
-        given = self.model_dump(exclude={"damp_frequent", "smallest_cluster"})
+        given = self.model_dump(exclude={"damp_frequent", "guided", "smallest_cluster"})
         return TopicParameters(**given, smallest_cluster=self.smallest_for(n_queries))
 
 
@@ -205,7 +210,7 @@ class QualitySettings(Settings):
 
 
 class ClusteringSettings(Settings):
-    """The whole file; the defaults are the paper's, with the bundled encoder in place of Qwen3-Embedding."""
+    """The whole file; docs/topics.md says where the defaults are not the paper's."""
 
     encoder: EncoderSettings = EncoderSettings()
     templates: TemplateSettings = TemplateSettings()

@@ -116,6 +116,13 @@ class TestRank:
         assert set(rows) < set(every_row)
         assert "note: 3 of 47 LLMs are listed, 44 hidden" in err
 
+    def test_every_number_stands_under_its_heading(self, run_main: Run) -> None:
+        command = ("rank", "--benchmark", "modern", "--max-price", "2", "--messages-per-day", "20")
+        heading, first, *_ = run_main(main, *command)[1].split("\n\n")[1].splitlines()
+
+        assert heading.split()[-3:] == ["answered", "a", "month"]
+        assert re.search(r"\d%\s+\$\d+\.\d\d$", first)
+
     def test_the_cheapest_that_is_as_good_is_named_with_what_a_month_costs(self, run_main: Run) -> None:
         command = ("rank", "--benchmark", "alpaca-eval", "--search", "gpt-4o")
         code, out, _ = run_main(main, *command, "--messages-per-day", "20")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import delete, select
 
-from crm.embedded.representation import MISSING, NAME, Representation
+from crm.embedded.representation import MISSING, NAME, Representation, representation
 from crm.errors import RepresentationMissingError
 from db.models import LLM
 from db.models import Representation as StoredRepresentation
@@ -134,6 +134,17 @@ class TestAnInterruptedImport:
     def test_no_pair_is_shown_that_the_judge_cannot_compare(self, interrupted: Service) -> None:
         row = interrupted.benchmark(SLUG).respondents.index("late")
         assert not candidate_pairs(interrupted, SLUG, ()).allowed[row].any()
+
+    def test_where_none_is_embedded_that_is_not_called_a_narrow_choice(self, own_service: Service) -> None:
+        with own_service.database.session() as session:
+            benchmark = benchmarks.find_benchmark(session, SLUG)
+            for llm in own_service.benchmark(SLUG).llms:
+                blank = representation().blank(522)
+                representations.put_representation(session, benchmark, llm, NAME, blank)
+        shown = own_service.leaderboard(View(SLUG))
+
+        assert len(shown.not_compared) == 7
+        assert shown.narrow == ""
 
     def test_once_embedded_it_is_ranked(self, interrupted: Service) -> None:
         as_if_embedded(interrupted, "late")

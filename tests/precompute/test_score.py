@@ -10,18 +10,21 @@ from sqlalchemy import text
 
 from crm.criteria import CriteriaSet, popular_criteria
 from crm.embedded.model import embedded_crm
+from crm.embedded.representation import NAME, representation
 from crm.registry import get_crm
 from db.database import job_locks
 from db.errors import DatabaseError, NotFoundError
 from db.records import LLMRecord, ScoreKey, WinRateRecord
 from db.repositories import contents, scores
 from db.repositories.benchmarks import find_benchmark
+from db.repositories.representations import put_representation
 from leaderboard.__main__ import main as leaderboard_main
 from leaderboard.errors import LeaderboardError
 from leaderboard.service import Service
 from leaderboard.statistics.ranking import Ranking
 from leaderboard.view import View
 from precompute.__main__ import main
+from precompute.errors import PrecomputeError
 from precompute.progress import ScoringProgress
 from precompute.score import ScoreSummary, score_benchmark
 from tests.conftest import Run
@@ -164,6 +167,15 @@ def test_what_cannot_be_scored_is_refused(own_service: Service) -> None:
         scored(own_service, SlowCRM(), topics=("Short fictions",))
     with pytest.raises(NotFoundError, match="no benchmark 'absent'"):
         score_benchmark(own_service.database, "absent", [SlowCRM()], [CONCISE])
+
+
+def test_without_representations_the_command_that_computes_them_is_named(own_service: Service) -> None:
+    with own_service.database.session() as session:
+        blank = representation().blank(522)
+        put_representation(session, find_benchmark(session, "dailybench"), "atlas", NAME, blank)
+
+    with pytest.raises(PrecomputeError, match="run “python -m precompute embed --benchmark dailybench”"):
+        score_benchmark(own_service.database, "dailybench", [embedded_crm()], [CONCISE])
 
 
 @pytest.fixture

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,12 @@ def test_the_first_may_be_the_cheapest_itself_or_the_only_one() -> None:
     assert chosen(priced(1, 5, 2, 0.1), n_alike=1).sentence == (
         "No other LLM is as good as A: it is clearly ahead of all."
     )
+
+
+def test_one_llm_alone_is_not_ahead_of_others() -> None:
+    choice = chosen(priced(1, 5, 2, 0.1), n_alike=1)
+
+    assert replace(choice, offers=choice.offers[:1]).sentence is None
 
 
 def test_unknown_prices_are_said_and_never_guessed() -> None:

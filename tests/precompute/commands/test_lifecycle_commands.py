@@ -126,6 +126,13 @@ def test_a_running_app_sees_that_something_went(run: Run, stored: Database) -> N
     assert app.benchmarks() == []
 
 
+def test_without_a_pool_the_list_says_what_makes_one(run: Run) -> None:
+    assert run("pools", "list")[::2] == (
+        0,
+        "note: no query pool is stored yet; “python -m precompute pool” makes one.\n",
+    )
+
+
 def test_titles_and_lists(run: Run, stored: Database, tmp_path: Path) -> None:
     assert run("llms", "title", "alpha", "Alpha\n  One", "--benchmark", "tiny")[1] == (
         "tiny: alpha is shown as “Alpha One”.\n"

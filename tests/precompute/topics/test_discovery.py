@@ -11,8 +11,16 @@ from precompute.embed import embed_texts
 from precompute.errors import PrecomputeError
 from precompute.load import import_benchmark
 from precompute.topics.assignment import OTHER
-from precompute.topics.discovery import Tree, find_tree, grouped_topics, nearest_categories
+from precompute.topics.catalogue import catalogue
+from precompute.topics.discovery import (
+    Tree,
+    find_tree,
+    grouped_topics,
+    guided_vectors,
+    nearest_categories,
+)
 from precompute.topics.encoders import EmbeddedQueries
+from precompute.topics.plain_names import ListedQueries
 from precompute.topics.settings import CategorySettings, PartSettings
 from tests.precompute import samples
 
@@ -140,3 +148,21 @@ def test_a_topic_takes_the_category_that_most_of_its_queries_are_nearest_to(
 def test_without_dailybench_there_are_none_of_its_categories(database: Database) -> None:
     with pytest.raises(PrecomputeError, match='how = "grouped"'):
         nearest_categories(database, embed_texts(["soup"]), np.array([0], dtype=np.int32))
+
+
+def test_the_list_of_topics_brings_together_what_is_worded_differently() -> None:
+    texts = (
+        "honest question, which film should we watch tonight?",
+        "Recommend a movie about sailors, please.",
+        "honest question, how do I ask my boss for more money?",
+    )
+    vectors = embed_texts(texts)
+    listed = ListedQueries.of(texts, vectors, catalogue())
+    guided = guided_vectors(vectors, listed, 0.5)
+    own, by_list, both = vectors @ vectors.T, np.sqrt(listed.shares), guided @ guided.T
+
+    assert guided.dtype == np.float32
+    np.testing.assert_allclose(both, 0.5 * own + 0.5 * by_list @ by_list.T, atol=1e-6)
+    np.testing.assert_allclose(np.diag(both), 1.0, atol=1e-6)
+    assert both[0, 1] - both[0, 2] > own[0, 1] - own[0, 2]
+    assert guided_vectors(vectors, listed, 0.0) is vectors
