@@ -32,7 +32,8 @@ _ASKED = {
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "templates": {"set_aside": False},  # these queries are made from templates
-    "topics": {"neighbours": 8, "smallest_cluster": 8},
+    # The list of topics knows finer ones than these subjects: cities, instruments.
+    "topics": {"neighbours": 8, "smallest_cluster": 8, "guided": 0.0},
     "parts": {"above": 0},
     "quality": {"seeds": 0},
 }
