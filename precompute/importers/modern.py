@@ -20,7 +20,7 @@ from parsing.documents import read_toml
 from precompute.errors import file_error
 from precompute.importers import base
 from precompute.importers.base import ImportedBenchmark, ImportedQuery
-from precompute.importers.modern_upstream import short_name, upstream_rows
+from precompute.importers.modern_upstream import short_name, upstream_rows, without_reasoning
 from precompute.importers.rows import read_json_lines
 
 SLUG = "modern"
@@ -147,7 +147,8 @@ def _rows(folder: Path, source: str, selection: Selection) -> Iterator[_Row]:
     path = folder / RESPONSES
     if path.is_file():
         for number, record in read_json_lines(path):
-            yield _row(path, number, record)
+            if (row := _row(path, number, record)).response:  # reasoning alone is no answer
+                yield row
         return
     known = {*selection.llms, *selection.left_out}
     for file, number, record in upstream_rows(folder, source):
@@ -162,7 +163,7 @@ def _row(path: Path, number: int, record: Mapping[str, Any]) -> _Row:
         base.name_of(path, number, record, "prompt_id"),
         base.text_of(path, number, record, "prompt"),
         base.name_of(path, number, record, "llm"),
-        base.text_of(path, number, record, "response"),
+        without_reasoning(base.text_of(path, number, record, "response")),
     )
 
 

@@ -18,9 +18,14 @@ from precompute.importers.rows import read_json, read_json_lines
 Located = tuple[Path, int, dict[str, Any]]
 """A file, the number of a row in it, and the row."""
 
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THOUGHT = re.compile(r"<think>.*?</think>|◁think▷.*?◁/think▷", re.DOTALL)
 _REFUSED_BY_FILTER = "SAFETY"
 _ENDING = re.compile(r"-(it|instruct|beta|preview|20\d{6}|20\d\d-\d\d-\d\d)$")
+
+
+def without_reasoning(response: str) -> str:
+    """Return a response without the reasoning that some LLMs write into it before they answer."""
+    return _THOUGHT.sub("", response).strip()
 
 
 def upstream_rows(folder: Path, source: str) -> Iterator[Located]:
@@ -99,7 +104,7 @@ _LAYOUTS: Final[Mapping[str, tuple[Sequence[str], Callable[[Path], Iterator[Loca
 
 def _answer(samples: list[object]) -> str | None:
     """Return the first sample that is not empty, without what the LLM thought; None if there is none."""
-    texts = (_THOUGHT.sub("", sample).strip() for sample in samples if isinstance(sample, str))
+    texts = (without_reasoning(sample) for sample in samples if isinstance(sample, str))
     return next((text for text in texts if text and text != _REFUSED_BY_FILTER), None)
 
 

@@ -54,6 +54,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("<think>", "</think>"), ("◁think▷", "◁/think▷")])
+def test_reasoning_is_no_part_of_an_answer(folder: Path, opening: str, closing: str) -> None:
+    thought = f"{opening}Okay, so I need\nto think.{closing}"
+    rows = [row("r1", "sonnet", f"{thought}\n A word."), row("r1", "haiku", thought)]
+    write_source(folder, "misguided_attention", rows)
+    read = read_modern(folder, "m", SELECTION)
+    assert read.responses["sonnet"][2] == "A word."
+    assert 2 not in read.responses["haiku"]
+
+
 def test_prompts_stand_in_the_order_of_the_topics_and_answers_are_joined_on_their_ids(folder: Path) -> None:
     read = read_modern(folder, "m", SELECTION)
     assert read.queries == (
