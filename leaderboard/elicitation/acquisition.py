@@ -34,7 +34,7 @@ _FEW, _MANY = 150, 1500
 """Draws with which all candidates are judged, and those that stay to the end."""
 _IMPROVED, _STAY = 60, 150
 """Pairs whose neighbours are looked at, and pairs that stay to the end."""
-_CURIOSITY = 0.2
+_CURIOSITY = 0.05
 """How much a nat of information about the weights counts beside a share of the ranking's variance."""
 _QUERIES = 120
 """Ranked queries, drawn at random, on which expected win rates are taken."""

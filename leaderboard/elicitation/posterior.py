@@ -1,12 +1,11 @@
 """What is known of a person: draws from the posterior of their weights, given their choices.
 
-Model. A person goes by one criterion of the library, with probability ``HABIT``, or by two to eight, any
-number alike; which, is uniform. Each is Essential, Important or Optional (1, 0.7, 0.3) with equal
-probability, and to be avoided with probability ``AVOIDED``. Their utility of a response is the judge's
-own log-odds for such a set: Σ w_k m_k / ‖w‖ with m_k the response's margin under criterion k, less what
-the judge takes off gaming. Choices follow ``choice_model.outcome_probabilities``, a logistic regression
-with ties, in which the person's noise and readiness to tie are unknown too; only who goes by one
-criterion may err as little as ``STEADY`` says.
+Model. A person follows one to eight criteria of the library: n of them with a probability that falls as
+n^−``FEW``, as most people go by little; which, is uniform. Each is Essential, Important or Optional (1,
+0.7, 0.3) with equal probability, and to be avoided with probability ``AVOIDED``. Their utility of a
+response is the judge's own log-odds for such a set: Σ w_k m_k / ‖w‖ with m_k the response's margin under
+criterion k, less what the judge takes off gaming. Choices follow ``choice_model.outcome_probabilities``, a
+logistic regression with ties, in which the person's noise and readiness to tie are unknown too.
 
 Inference. Sequential Monte Carlo (Chopin 2002): N draws of the prior are reweighted by each choice; when they
 have become too unequal they are resampled and moved by Metropolis-Hastings steps that leave the posterior
@@ -31,14 +30,13 @@ from leaderboard.elicitation.margins import CriterionMargins
 N_DRAWS = 3000
 MAX_CRITERIA = 8
 """More than most people would name: a wish in other words takes several criteria of the library to say."""
-HABIT = 0.4
-"""Prior probability that a person goes by one criterion alone: a plain habit is said in one line, and the
-longer lists that fit a dozen choices as well would hide it (benchmarks/plain_habits.py)."""
+FEW = 2.0
+"""By this most persons follow one criterion or two. A plain habit is said in one, and with every number alike
+the longer lists that fit a dozen choices as well would hide it (benchmarks/plain_habits.py)."""
 AVOIDED = 0.25
 """Prior probability that a criterion the person follows is one to avoid."""
-NOISES = (0.5, 1.0, 2.0)
-STEADY = (0.05, 0.3)
-"""Noise of those besides who go by one criterion alone, however small the difference between two answers."""
+NOISES = (0.05, 0.3, 1.0, 2.0)
+"""The least is of a person who goes by one thing, however small the difference between two answers."""
 TIES = (0.2, 0.8)
 GRADES = tuple(weight.value_in_sum for weight in Weight)
 _MOVES = 5
@@ -74,13 +72,9 @@ class Draws:
         return np.hstack([self.weights / norm, np.ones_like(norm)]).astype(np.float32)
 
     @cached_property
-    def log_prior(self) -> NDArray[np.float64]:
-        """Log prior probability of each person's number of criteria and noise, up to a constant ``[N]``."""
-        count, n_criteria = np.count_nonzero(self.weights, axis=1), self.weights.shape[1]
-        steady = np.isin(self.noise, np.array(STEADY, dtype=np.float32))
-        of_one = np.log(_prob_of_one(n_criteria) / len((*NOISES, *STEADY)))
-        others = np.log(max(1 - _prob_of_one(n_criteria), 1e-9) / max(_most(n_criteria) - 1, 1) / len(NOISES))
-        return np.where(count == 1, of_one, np.where(steady, -np.inf, others))
+    def n_followed(self) -> NDArray[np.intp]:
+        """How many criteria each of the persons follows ``[N]``."""
+        return np.asarray(np.count_nonzero(self.weights, axis=1), dtype=np.intp)
 
     def at(self, rows: NDArray[np.integer]) -> Draws:
         """Return some of the persons, in the given order."""
@@ -204,38 +198,26 @@ class PreferencePosterior:
         for _ in range(_MOVES):
             proposed, possible = _proposal(draws, random)
             change = proposed.log_likelihood(self.observed)
-            likelier = proposed.log_prior - draws.log_prior
-            accepted = possible & (np.log(random.random(len(change))) < change - likelihood + likelier)
+            fewer = FEW * (np.log(draws.n_followed) - np.log(proposed.n_followed))
+            accepted = possible & (np.log(random.random(len(change))) < change - likelihood + fewer)
             draws = draws.where(accepted, proposed)
             likelihood = np.where(accepted, change, likelihood)
         return replace(self, draws=draws, log_weight=np.zeros(len(likelihood)))
 
 
 def _prior(n_criteria: int, n_draws: int, random: np.random.Generator) -> Draws:
-    most = _most(n_criteria)
-    alone = random.random(n_draws) < _prob_of_one(n_criteria)
-    count = np.where(alone, 1, random.integers(min(2, most), most + 1, n_draws))
+    most = min(MAX_CRITERIA, n_criteria)
+    prob = np.arange(1, most + 1) ** -FEW
+    count = random.choice(np.arange(1, most + 1), n_draws, p=prob / prob.sum())
     # The ranks of random numbers are a random order; the first “count” of it are followed.
     order = random.random((n_draws, n_criteria)).argsort(axis=1).argsort(axis=1)
     followed = order < count[:, None]
     values = _grades(random, (n_draws, n_criteria))
     return Draws(
         np.where(followed, values, 0).astype(np.float32),
-        np.where(alone, _noises(random, n_draws, steady=True), _noises(random, n_draws, steady=False)),
+        random.choice(np.array(NOISES, dtype=np.float32), n_draws),
         random.choice(np.array(TIES, dtype=np.float32), n_draws),
     )
-
-
-def _most(n_criteria: int) -> int:
-    return min(MAX_CRITERIA, n_criteria)
-
-
-def _prob_of_one(n_criteria: int) -> float:
-    return HABIT if n_criteria > 1 else 1.0
-
-
-def _noises(random: np.random.Generator, size: int, *, steady: bool) -> Floats:
-    return random.choice(np.array((*NOISES, *STEADY) if steady else NOISES, dtype=np.float32), size)
 
 
 def _grades(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -272,7 +254,7 @@ def _proposal(draws: Draws, random: np.random.Generator) -> tuple[Draws, NDArray
     fewer = (kind == _DROP) & (count > 1)
     weights[rows[fewer], old[fewer]] = 0
     temper = kind == _TEMPER
-    noise = np.where(temper, _noises(random, n_draws, steady=True), draws.noise)
+    noise = np.where(temper, random.choice(NOISES, n_draws), draws.noise).astype(np.float32)
     tie = np.where(temper, random.choice(TIES, n_draws), draws.tie).astype(np.float32)
     return Draws(weights, noise, tie), swap | again | more | fewer | temper
 
