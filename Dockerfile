@@ -9,13 +9,14 @@ COPY . .
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheel .
 
 FROM python:3.11-slim
-ENV PYTHONUNBUFFERED=1 USL_HOME=/var/lib/usl HF_HUB_OFFLINE=1 NUMBA_CACHE_DIR=/tmp/numba
+ENV PYTHONUNBUFFERED=1 USL_HOME=/var/lib/usl HF_HUB_OFFLINE=1 NUMBA_CACHE_DIR=/var/lib/usl/numba
 RUN useradd --system --uid 1000 --create-home usl && install --directory --owner=usl --group=usl /var/lib/usl
 # PyTorch goes first, from the index of builds for processors: the usual one brings 3 GB for graphics cards.
-COPY requirements.txt /tmp/requirements.txt
-RUN grep '^torch==' /tmp/requirements.txt > /tmp/torch.txt \
-    && pip install --no-cache-dir --index-url https://download.pytorch.org/whl/cpu --requirement /tmp/torch.txt \
-    && pip install --no-cache-dir --requirement /tmp/requirements.txt
+WORKDIR /build
+COPY requirements.txt .
+RUN grep '^torch==' requirements.txt > torch.txt \
+    && pip install --no-cache-dir --index-url https://download.pytorch.org/whl/cpu --requirement torch.txt \
+    && pip install --no-cache-dir --requirement requirements.txt
 RUN --mount=type=bind,from=wheel,source=/wheel,target=/wheel pip install --no-cache-dir --no-deps /wheel/*.whl
 USER 1000
 WORKDIR /var/lib/usl

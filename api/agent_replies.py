@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.replies import AnswerInWords, Benchmark, Category, RankedLLM
 from leaderboard.alignment import alignment
 from leaderboard.answer import ReadCriterion
-from leaderboard.explain import TopicScore
 from leaderboard.llm_facts.columns import fact_values
 from leaderboard.ranked import Ranked
 from leaderboard.service import Service
@@ -73,6 +72,8 @@ class Compared(BaseModel):
 class OnTopic(BaseModel):
     """How an LLM does on the queries of one topic."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     category: str
     topic: str
     win_rate: float
@@ -124,16 +125,10 @@ class ListedTopics(BaseModel):
 
 def in_brief(row: RankedLLM, ranked: Ranked) -> ListedLLM:
     """Return an LLM of a ranking without what fills pages."""
-    facts = fact_values(ranked.listed.facts[row.llm])
-    return ListedLLM(
-        rank=row.rank,
-        llm=row.llm,
-        title=row.title,
-        win_rate=row.win_rate,
-        ci_low=row.ci_low,
-        ci_high=row.ci_high,
-        facts={name: value for name, value in facts.items() if value is not None},
-    )
+    facts = {
+        name: value for name, value in fact_values(ranked.listed.facts[row.llm]).items() if value is not None
+    }
+    return ListedLLM.model_validate(row.model_dump() | {"facts": facts})
 
 
 def grades(service: Service, view: View) -> dict[str, dict[str, float]]:
@@ -152,13 +147,6 @@ def grades(service: Service, view: View) -> dict[str, dict[str, float]]:
     }
 
 
-def on_topic(score: TopicScore) -> OnTopic:
-    """Return a topic's score."""
-    return OnTopic(
-        category=score.category, topic=score.topic, win_rate=score.win_rate, n_queries=score.n_queries
-    )
-
-
 def verdict(service: Service, view: View, llm: str, query: str) -> Verdict:
     """Return the verdict on one query, and why; raises as ``Service.pair_report``."""
     report = service.pair_report(view, llm, query)
@@ -170,9 +158,7 @@ def verdict(service: Service, view: View, llm: str, query: str) -> Verdict:
         prob=report.prob,
         reasons={
             "on average" if one.criterion is None else str(one.criterion): [
-                reason.text
-                for reason in one.reasons
-                if (reason.contribution > 0) == (one.prob > 0.5)  # noqa: PLR2004
+                reason.text for reason in one.reasons if (reason.contribution > 0) == (one.prob > _EVEN)
             ]
             for one in report.verdicts
         },

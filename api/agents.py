@@ -15,7 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from api import agent_replies, replies
-from api.agent_replies import Compared, ComparedLLM, ListedTopics, RankedInBrief, Why
+from api.agent_replies import Compared, ComparedLLM, ListedTopics, OnTopic, RankedInBrief, Why
 from api.asked import Name, Number, Text, benchmark_or_first
 from api.limits import MAX_CRITERIA, MAX_NAMES
 from api.replies import CriterionGiven
@@ -169,8 +169,8 @@ def mcp_server(service: Callable[[], Service]) -> MCPServer:
             n_llms=len(ranked.leaderboard.llms),
             grades=agent_replies.grades(service(), view).get(name, {}),
             criteria=agent_replies.readings(ranked.evidence.readings),
-            best_topics=[agent_replies.on_topic(score) for score in scores[:_TOPICS_NAMED]],
-            worst_topics=[agent_replies.on_topic(score) for score in scores[::-1][:_TOPICS_NAMED]],
+            best_topics=[OnTopic.model_validate(score) for score in scores[:_TOPICS_NAMED]],
+            worst_topics=[OnTopic.model_validate(score) for score in scores[::-1][:_TOPICS_NAMED]],
             clearest_win=agent_replies.verdict(service(), view, name, verdicts[0].query)
             if verdicts
             else None,

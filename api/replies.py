@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,14 +12,15 @@ from api.limits import MAX_CRITERIA, MAX_NAME, MAX_PAIRS, MAX_TEXT
 from crm.criteria import MAX_LENGTH, Polarity, Weight
 from crm.data.pairs import pair_from_json
 from crm.protocol import CRM
-from leaderboard.answer import Answer
 from leaderboard.file_formats import describe, rows_of
 from leaderboard.llm_facts.columns import sourced_facts
 from leaderboard.llm_facts.files import load_catalogue
 from leaderboard.ranked import Ranked
-from leaderboard.scoring_jobs import progress
 from leaderboard.scoring_jobs.progress import State
 from leaderboard.service import Service
+
+_FROM_RECORDS = ConfigDict(from_attributes=True)
+"""Made of what the project has, with the same names."""
 
 
 class Problem(BaseModel):
@@ -48,6 +50,8 @@ class Benchmarks(BaseModel):
 
 class Topic(BaseModel):
     """A topic and how many queries it has."""
+
+    model_config = _FROM_RECORDS
 
     name: str
     n_queries: int
@@ -117,6 +121,8 @@ class RankedLLM(BaseModel):
 class AnswerInWords(BaseModel):
     """Who suits the person, why, and whether to believe it."""
 
+    model_config = _FROM_RECORDS
+
     headline: str
     llm: str | None = Field(description="The first LLM; none where nobody is first.")
     sure: bool = Field(description="Whether nobody is tied with it and nothing speaks against relying on it.")
@@ -126,38 +132,16 @@ class AnswerInWords(BaseModel):
     by_default: str = Field(description="Where the first stands without the criteria.")
     cheapest: str = Field(description="The cheapest of those that cannot be told apart from the first.")
 
-    @classmethod
-    def of(cls, answer: Answer) -> AnswerInWords:
-        """Return the parts of an answer that need no page."""
-        return cls(
-            headline=answer.headline,
-            llm=answer.llm,
-            sure=answer.sure,
-            why=answer.why,
-            against=list(answer.against),
-            limits=list(answer.limits),
-            by_default=answer.by_default,
-            cheapest=answer.cheapest,
-        )
-
 
 class Progress(BaseModel):
     """How far a judge is that needs time."""
+
+    model_config = _FROM_RECORDS
 
     state: State
     pairs_done: int
     pairs_all: int
     seconds_left: float | None
-
-    @classmethod
-    def of(cls, found: progress.Progress) -> Progress:
-        """Return the same without what is only for pages."""
-        return cls(
-            state=found.state,
-            pairs_done=found.pairs_done,
-            pairs_all=found.pairs_all,
-            seconds_left=found.seconds_left,
-        )
 
 
 class Ranking(BaseModel):
@@ -226,19 +210,7 @@ def benchmarks(service: Service) -> Benchmarks:
     """Return all benchmarks, that which comes first with no name given among them."""
     first = service.first_benchmark()
     return Benchmarks(
-        benchmarks=[
-            Benchmark(
-                slug=found.slug,
-                title=found.title,
-                version=found.version,
-                n_queries=found.n_queries,
-                n_llms=found.n_llms,
-                has_texts=found.has_texts,
-                updated_at=found.updated_at,
-                first=found.slug == first,
-            )
-            for found in service.benchmarks()
-        ]
+        benchmarks=[Benchmark(**asdict(found), first=found.slug == first) for found in service.benchmarks()]
     )
 
 
@@ -247,12 +219,7 @@ def topics(service: Service, slug: str) -> Topics:
     return Topics(
         benchmark=slug,
         categories=[
-            Category(
-                name=category.name,
-                n_queries=category.n_queries,
-                topics=[Topic(name=topic.name, n_queries=topic.n_queries) for topic in category.topics],
-            )
-            for category in service.benchmark(slug).record.categories
+            Category.model_validate(category) for category in service.benchmark(slug).record.categories
         ],
     )
 
@@ -283,9 +250,9 @@ def ranking(ranked: Ranked) -> Ranking:
     return Ranking(
         about=describe(ranked.listed.leaderboard, datetime.now(UTC)),
         notes=list(ranked.notes),
-        answer=None if at_work else AnswerInWords.of(ranked.answer),
+        answer=None if at_work else AnswerInWords.model_validate(ranked.answer),
         ranking=ranked_llms(ranked),
-        progress=Progress.of(judging.current) if judging is not None and at_work else None,
+        progress=Progress.model_validate(judging.current) if judging is not None and at_work else None,
     )
 
 

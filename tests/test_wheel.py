@@ -8,8 +8,7 @@ import sys
 import sysconfig
 import venv
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -17,9 +16,8 @@ import pytest
 
 from crm.paths import EMBEDDED_FILE
 from leaderboard.__main__ import main
-from tests.browser.conftest import wait_until_healthy
 from tests.conftest import Run
-from tests.ports import free_port
+from tests.servers import app_served_by, free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 IN_THE_WHEEL = ("api", "bundled", "crm", "db", "leaderboard", "pages", "parsing", "precompute")
@@ -102,7 +100,9 @@ def test_the_image_is_prepared_and_found_healthy(
         [usl, *prepare.split()], cwd=tmp_path, env=settings, capture_output=True, text=True, check=True
     )
     before = (tmp_path / "data" / "usl.sqlite3").stat().st_size
-    with served_by([usl, *serve[1:], f"--port={port}"], port, tmp_path, settings):
+    with app_served_by(
+        [usl, *serve[1:], f"--port={port}"], port, settings, log=tmp_path / "log", folder=tmp_path
+    ):
         asked = [sys.executable, *(word.replace("8501", str(port)) for word in health[1:])]
         healthy = subprocess.run(asked, check=False)
     ill = subprocess.run(asked, capture_output=True, check=False)
@@ -155,24 +155,5 @@ def test_serves_pages_and_programs(served: str) -> None:
 def served(usl: Path, home: Path, environment: dict[str, str]) -> Iterator[str]:
     port = free_port()
     command = [usl, "serve", f"--port={port}", "--address=127.0.0.1"]
-    with served_by(command, port, home, environment) as url:
+    with app_served_by(command, port, environment, log=home / "log", folder=home) as url:
         yield url
-
-
-@contextmanager
-def served_by(
-    command: Sequence[str | Path], port: int, folder: Path, environment: dict[str, str]
-) -> Iterator[str]:
-    """The address at which a command serves."""
-    url = f"http://127.0.0.1:{port}/"
-    log = folder / "log"
-    with (
-        log.open("w") as output,
-        subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output) as server,
-    ):
-        try:
-            wait_until_healthy(url, server, log)
-            yield url
-        finally:
-            server.terminate()
-            server.wait(60)

@@ -2,20 +2,16 @@
 
 import os
 import shutil
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotInTime
 
-from tests.ports import free_port
+from tests.servers import app_served_by, free_port
 
 expect.set_options(timeout=60_000)
 
@@ -142,23 +138,11 @@ def running_app(folder: Path, program: str = "streamlit", **settings: str) -> It
         settings: More variables of its environment.
     """
     port = free_port()
-    url = f"http://127.0.0.1:{port}/"
     command = [sys.executable, "-m", program, "run", "serve.py", f"--server.port={port}"]
     command += ["--server.address=127.0.0.1", "--server.headless=true"]
     environment = os.environ | settings | {"USL_DATABASE_URL": f"sqlite:///{folder / 'usl.sqlite3'}"}
-    log = folder / "log"
-    with (
-        log.open("w") as output,
-        subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
-        ) as server,
-    ):
-        try:
-            wait_until_healthy(url, server, log)
-            yield url
-        finally:
-            server.terminate()
-            server.wait(60)
+    with app_served_by(command, port, environment, log=folder / "log", folder=ROOT) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
@@ -173,17 +157,3 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         yield chromium
         chromium.close()
-
-
-def wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    """Return when the app answers; fail with its log if it does not start."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            break
-        try:
-            with urlopen(f"{url}_stcore/health", timeout=2):
-                return
-        except (URLError, OSError):
-            time.sleep(0.2)
-    pytest.fail(f"The app did not start: {log.read_text()}")

@@ -8,12 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -21,7 +18,7 @@ import pytest
 from crm.protocol import Pair
 from leaderboard.service import Service
 from tests.checkpoints import make_checkpoint, make_tokenizer
-from tests.ports import free_port
+from tests.servers import free_port, wait_until_healthy
 
 ROOT = Path(__file__).parents[2]
 VLLM = ROOT / ".venv-vllm" / "bin" / "python"
@@ -71,7 +68,7 @@ def vllm_url(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
             list(map(str, command)), env=offline(), stdout=output, stderr=output, start_new_session=True
         )
     try:
-        _wait_until_healthy(url, server, log)
+        wait_until_healthy(f"{url}/health", server, log, seconds=_START_SECONDS)
         yield url
     finally:
         # The server has worker processes; together they are a process group of their own.
@@ -147,14 +144,3 @@ def _training_lines(pairs: list[Pair], most: int = 200) -> list[dict[str, Any]]:
                 }
             )
     return lines[:most]
-
-
-def _wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            with urlopen(f"{url}/health", timeout=2):
-                return
-        except (URLError, OSError):
-            time.sleep(1)
-    pytest.fail(f"The vLLM server did not start:\n{log.read_text()[-4000:]}")

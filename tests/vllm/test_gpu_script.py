@@ -9,7 +9,7 @@ import pytest
 
 from crm.protocol import Pair
 from tests.checkpoints import make_causal, make_tokenizer
-from tests.ports import free_port
+from tests.servers import free_port
 from tests.vllm.conftest import ROOT, VLLM, offline
 
 pytestmark = [pytest.mark.vllm, pytest.mark.corpora]

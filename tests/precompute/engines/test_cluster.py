@@ -18,7 +18,7 @@ from db.database import URL_VARIABLE
 from db.records import ScoreKey
 from db.repositories import scores
 from db.repositories.benchmarks import find_benchmark
-from tests.ports import free_port
+from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
