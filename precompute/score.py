@@ -19,7 +19,7 @@ from db.database import job_locks
 from db.records import WinRateRecord
 from db.repositories.benchmarks import find_benchmark, get_benchmark
 from db.repositories.scores import ALL_QUERIES, list_scores, put_win_rates, win_rate_coverage
-from leaderboard.benchmark import LoadedBenchmark, embed_command
+from leaderboard.benchmark import LoadedBenchmark, embed_command, missing_texts_message
 from leaderboard.scoring_jobs.task import ScoringTask
 from leaderboard.selection import queries_with
 from leaderboard.statistics.bootstrap import win_rate_interval
@@ -129,6 +129,8 @@ def _score(
 def _nothing_to_judge(benchmark: LoadedBenchmark, crm: CRM) -> str:
     slug, baseline = benchmark.record.info.slug, benchmark.record.baseline
     if crm.representation is None:
+        if not benchmark.readable.any():
+            return missing_texts_message(benchmark.record)
         return f"No LLM of {slug!r} has a response to a query that {baseline!r} responded to, too."
     return (
         f"No response of {slug!r} can be judged by {crm.name!r} yet, as their representations or "
