@@ -9,11 +9,11 @@ from api.http import PATH, application
 from api.metrics import CountsRequests, Metrics
 from api.settings import Settings
 from leaderboard.render.html import STYLE_SHEET
-from pages._ui.first_page import FirstPage, charts_ahead, style_element
+from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_element
 from pages._ui.security import SecurityHeaders
 from pages._ui.session import shared_service
 
-END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + charts_ahead()
+END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + elements_ahead() + charts_ahead()
 SETTINGS = Settings.from_environment()
 
 METRICS = Metrics(shared_service) if SETTINGS.metrics else None

@@ -2,11 +2,15 @@
 
 Streamlit has no place for a style sheet but among what a page draws, which the browser shows half a second
 after the grey bars and the title: whatever the sheet moves, such as the bar over all pages, jumps then.
-And it loads the code of charts, the largest of all, when somebody has clicked and waits for one.
+And it loads the code of each kind of element when it meets the first of that kind, and that of charts, the
+largest of all, when somebody has clicked and waits for one. Meanwhile a page shows grey bars of other sizes than
+what replaces them.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,8 +22,24 @@ _OF_THE_WHOLE = ("accept-encoding", "if-none-match", "if-modified-since", "range
 """Headers that ask for less than the page as it is: compressed, only if it has changed, or a part of it."""
 
 
-_CODE_OF_CHARTS = "static/static/js/PlotlyChart.*.js"
-"""Where Streamlit ships it; a page asks for it below ``./static``."""
+_PAGE = "static/index.html"
+_CODE = "static/static/js"
+"""Where Streamlit ships code; a page asks for it below ``./static``."""
+_CHARTS = "PlotlyChart"
+_ELEMENTS = (
+    "Html",
+    "Selectbox",
+    "Button",
+    "TextInput",
+    "Checkbox",
+    "TextArea",
+    "ButtonGroup",
+    "PageLink",
+    "DownloadButton",
+)
+"""What the leaderboard is drawn with, by Streamlit's names."""
+_IMPORTED = re.compile(r"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
+"""Another file that a file of code cannot do without."""
 _LOAD_AHEAD = """
 let typed = 0;
 addEventListener("keydown", () => { typed = Date.now(); }, { capture: true });
@@ -44,15 +64,38 @@ def style_element(style: str) -> str:
     return f"<style>{style}</style>"
 
 
+def elements_ahead() -> str:
+    """Return as HTML what loads the code of the leaderboard's elements before the first of them is drawn.
+
+    Empty where Streamlit keeps it elsewhere.
+    """
+    page = next((folder / _PAGE for folder in _streamlit() if (folder / _PAGE).exists()), None)
+    loaded = set(re.findall(r"([\w.-]+\.js)", page.read_text(encoding="utf-8"))) if page else set()
+    wanted = [path for name in _ELEMENTS for path in _code_of(name)]
+    for path in wanted:  # grows while it is gone through
+        text = path.read_text(encoding="utf-8")
+        wanted += [found for name in _IMPORTED.findall(text) if (found := path.parent / name) not in wanted]
+    names = [path.name for path in wanted if path.name not in loaded]
+    return "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in names)
+
+
 def charts_ahead() -> str:
     """Return as HTML what loads the code of charts in good time; empty where Streamlit keeps it elsewhere."""
-    streamlit = find_spec("streamlit")
-    folders = map(Path, (streamlit and streamlit.submodule_search_locations) or ())
-    names = [path.name for folder in folders for path in folder.glob(_CODE_OF_CHARTS)]
+    names = [path.name for path in _code_of(_CHARTS)]
     return "".join(
         f'<script type="module">{_LOAD_AHEAD.replace("CODE", f"./static/js/{name}")}</script>'
         for name in names[:1]
     )
+
+
+def _code_of(element: str) -> Iterator[Path]:
+    for folder in _streamlit():
+        yield from folder.glob(f"{_CODE}/{element}.*.js")
+
+
+def _streamlit() -> Iterator[Path]:
+    found = find_spec("streamlit")
+    yield from map(Path, (found and found.submodule_search_locations) or ())
 
 
 class FirstPage:

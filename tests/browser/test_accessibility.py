@@ -85,6 +85,8 @@ def test_a_keyboard_reaches_the_box_and_the_answer_is_said(desktop: BrowserConte
     page.keyboard.press("Enter")
     expect(page.locator("#say-what-you-like")).to_be_focused()
     page.wait_for_timeout(1_000)  # until the page has been told of its new address
+    settle(page)
+    expect(page.locator("#say-what-you-like")).to_be_focused()
     page.keyboard.press("Tab")
     expect(page.get_by_label("What do you like in an answer?")).to_be_focused()
     page.keyboard.type("Concise and direct")

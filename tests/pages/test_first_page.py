@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pages._ui.first_page import FirstPage, charts_ahead, style_element
+from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_element
 
 STYLE = "h1 { color: “green” }"
 PAGE = "<html><body><div id='root'>ü</div></body></html>"
@@ -88,3 +88,11 @@ def test_the_code_of_charts_is_where_the_page_looks_for_it() -> None:
     found = re.search(r'import\("\./static/js/(.+?)"\)', charts_ahead())
     assert found is not None
     assert (Path(streamlit.__file__).parent / "static" / "static" / "js" / found[1]).is_file()
+
+
+def test_the_code_of_elements_is_where_the_page_looks_for_it() -> None:
+    names = re.findall(r'href="\./static/js/(.+?)"', elements_ahead())
+    folder = Path(streamlit.__file__).parent / "static" / "static" / "js"
+    assert all((folder / name).is_file() for name in names)
+    assert {name.partition(".")[0] for name in names} > {"Button", "Checkbox", "Selectbox", "TextArea"}
+    assert len(names) == len(set(names))
