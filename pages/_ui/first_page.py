@@ -2,9 +2,8 @@
 
 Streamlit has no place for a style sheet but among what a page draws, which the browser shows half a second
 after the grey bars and the title: whatever the sheet moves, such as the bar over all pages, jumps then.
-And it loads the code of each kind of element when it meets the first of that kind, and that of charts, the
-largest of all, when somebody has clicked and waits for one. Meanwhile a page shows grey bars of other sizes than
-what replaces them.
+And it loads the code of each kind of element when it meets the first of that kind, and shows grey bars of
+other sizes until then; that of charts, the largest of all, when somebody has clicked and waits for one.
 """
 
 from __future__ import annotations
