@@ -25,7 +25,7 @@ from crm.embedded.encoder import RowCache
 from crm.embedded.limits import read_limit
 from crm.embedded.representation import load_arrays
 from crm.embedded.spelling import Spelling
-from crm.embedded.surface import N_TURNS_OF_LESS, contrasted, enumerated, turns
+from crm.embedded.surface import N_TURNS_OF_LESS, contrasted, enumerated, sole, turns
 from crm.embedded.wish_network import WishNetwork, prob_by_each
 from crm.errors import UnavailableError
 from crm.paths import CONCEPTS_FILE
@@ -49,6 +49,8 @@ _PLAINLY_LESS = 0.6
 """Wishes for less without a word of less, such as “overconfident”, are so much rarer than in the training."""
 _A_WISH = 0.6
 """Each part of a list must be read so surely for the list to be read as its parts."""
+_A_FLIP = 0.2
+"""“Only prose” is taken for a wish for less prose where less of it is so much likelier than more."""
 _HEARD = 0.5
 """“Avoid …” must be read at least so plainly, beside the name alone, to say that the name is a complaint."""
 _NEGLIGIBLE = 0.06
@@ -102,14 +104,17 @@ class ConceptClassifier:
         unlimited = [(row, each) for row, each in enumerate(criteria) if read_limit(each) is None]
         contrasts = {row: sides for row, each in unlimited if (sides := contrasted(each))}
         lists = {row: parts for row, each in unlimited if (parts := enumerated(each))}
+        alone = {row: what for row, each in unlimited if (what := sole(each))}
         # Together: a short text costs the networks as much time as ten.
-        aside = chain.from_iterable([*contrasts.values(), *lists.values()])
+        aside = chain(chain.from_iterable([*contrasts.values(), *lists.values()]), alone.values())
         prob, of_parts = np.split(self._averaged([*criteria, *aside], bulk=bulk), [len(criteria)])
         rest = iter(of_parts)
         for row in contrasts:
             prob[row] = _as_contrast(next(rest), next(rest))
         for row, listed in lists.items():
             prob[row] = _as_list(prob[row], np.stack([next(rest) for _ in listed]))
+        for row in alone:
+            prob[row] = _as_sole(prob[row], next(rest))
         plain = ~turns(criteria)[:, :N_TURNS_OF_LESS].any(axis=1)
         prob[plain, 2 * self.countable + 2 :: 2] *= _PLAINLY_LESS
         prob /= prob.sum(axis=1, keepdims=True)
@@ -278,6 +283,17 @@ def _as_contrast(wished: Floats, unwished: Floats) -> Floats:
     turned = np.concatenate([unwished[:1], unwished[1:].reshape(-1, 2)[:, ::-1].ravel()])
     halfway: Floats = (wished + turned) / 2
     return halfway
+
+
+def _as_sole(whole: Floats, named: Floats) -> Floats:
+    """Read “only prose” as prose, where “only” was taken to ask for less of it, by both probabilities.
+
+    “Code only” is read as it stands: it is no wish for less code.
+    """
+    more = named[1::2] - named[2::2]
+    first = np.abs(more).argmax()
+    less = whole[1 + 2 * first] - whole[2 + 2 * first]
+    return named if more[first] > _A_FLIP and less < -_A_FLIP else whole
 
 
 def _as_list(whole: Floats, parts: Floats) -> Floats:

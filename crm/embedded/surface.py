@@ -41,6 +41,12 @@ _CONTRAST = re.compile(
     r"|en lugar de|en vez de|but (?:not|never))\b|[,;] (?:and )?(?:not|never)\b",
     re.IGNORECASE,
 )
+_SOLE = re.compile(
+    r"^(?:please )?(?:use |write )?(?:only|just)\s+(?P<after>(?!the\b).+)$"
+    r"|^(?!the\b)(?P<before>.+?),?\s+only$",
+    re.IGNORECASE,
+)
+_ON_CONDITION = re.compile(r"\b(?:when|if|where|unless|needed|necessary|a few|once)\b", re.IGNORECASE)
 
 _LINK = re.compile(
     r"([,;&+]\s*(?:and|or|but)?\b|\b(?:and|or|nor|but|plus|und|oder|et|ou|y|o)\b)", re.IGNORECASE
@@ -71,6 +77,18 @@ def contrasted(criterion: str) -> tuple[str, str] | None:
     if len(parts) == 1 or not all(parts) or turns(parts[:1])[0, :N_TURNS_OF_LESS].any():
         return None
     return parts[0], parts[1]
+
+
+def sole(criterion: str) -> str | None:
+    """Return what alone a criterion wishes: “prose” of “only prose”; None where it names nothing so.
+
+    “Only emojis when needed” is a condition, “only not rude” a turn of less, and “only the facts” a manner of
+    speaking, which asks for less of all the rest.
+    """
+    found = _SOLE.match(criterion.strip(_MARKS))
+    if found is None or _ON_CONDITION.search(criterion) or turns([criterion])[0, :N_TURNS_OF_LESS].any():
+        return None
+    return found["after"] or found["before"]
 
 
 def enumerated(criterion: str) -> tuple[str, ...]:

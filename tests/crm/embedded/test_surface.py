@@ -6,6 +6,7 @@ from crm.embedded.surface import (
     N_TURNS_OF_LESS,
     contrasted,
     enumerated,
+    sole,
     turns,
     word_hashes,
 )
@@ -57,6 +58,25 @@ def test_punctuation_is_a_word_and_nothing_has_none() -> None:
 )
 def test_what_is_wished_and_what_is_not_are_told_apart(criterion: str, parts: tuple[str, str] | None) -> None:
     assert contrasted(criterion) == parts
+
+
+@pytest.mark.parametrize(
+    ("criterion", "what"),
+    [
+        ("only prose", "prose"),
+        ("Just bullet points.", "bullet points"),
+        ("plain paragraphs only", "plain paragraphs"),
+        ("please use only tables", "tables"),
+        ("only use emojis when needed", None),
+        ("only no lists", None),
+        ("just the answer", None),
+        ("not only prose", None),
+        ("only", None),
+        ("prose", None),
+    ],
+)
+def test_what_alone_is_wished_is_told(criterion: str, what: str | None) -> None:
+    assert sole(criterion) == what
 
 
 @pytest.mark.parametrize(
