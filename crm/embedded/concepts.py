@@ -290,10 +290,9 @@ def _as_sole(whole: Floats, named: Floats) -> Floats:
 
     “Code only” is read as it stands: it is no wish for less code.
     """
-    more = named[1::2] - named[2::2]
-    first = np.abs(more).argmax()
-    less = whole[1 + 2 * first] - whole[2 + 2 * first]
-    return named if more[first] > _A_FLIP and less < -_A_FLIP else whole
+    of_named, of_whole = (each[1::2] - each[2::2] for each in (named, whole))
+    first = np.abs(of_named).argmax()
+    return named if of_named[first] > _A_FLIP and of_whole[first] < -_A_FLIP else whole
 
 
 def _as_list(whole: Floats, parts: Floats) -> Floats:

@@ -37,6 +37,7 @@ _ELEMENTS = (
     "DownloadButton",
 )
 """What the leaderboard is drawn with, by Streamlit's names."""
+_FILE = re.compile(r"[\w.-]+\.js")
 _IMPORTED = re.compile(r"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
 """Another file that a file of code cannot do without."""
 _LOAD_AHEAD = """
@@ -68,13 +69,15 @@ def elements_ahead() -> str:
 
     Empty where Streamlit keeps it elsewhere.
     """
-    page = next((folder / _PAGE for folder in _streamlit() if (folder / _PAGE).exists()), None)
-    loaded = set(re.findall(r"([\w.-]+\.js)", page.read_text(encoding="utf-8"))) if page else set()
+    pages = [folder / _PAGE for folder in _streamlit() if (folder / _PAGE).exists()]
+    loaded = {name for page in pages for name in _FILE.findall(page.read_text(encoding="utf-8"))}
     wanted = [path for name in _ELEMENTS for path in _code_of(name)]
+    names = dict.fromkeys(path.name for path in wanted)
     for path in wanted:  # grows while it is gone through
-        text = path.read_text(encoding="utf-8")
-        wanted += [found for name in _IMPORTED.findall(text) if (found := path.parent / name) not in wanted]
-    names = [path.name for path in wanted if path.name not in loaded]
+        for name in _IMPORTED.findall(path.read_text(encoding="utf-8")):
+            if name not in loaded and name not in names:
+                names[name] = None
+                wanted.append(path.parent / name)
     return "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in names)
 
 

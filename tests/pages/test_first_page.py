@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_element
 
+CODE = Path(streamlit.__file__).parent / "static" / "static" / "js"
 STYLE = "h1 { color: “green” }"
 PAGE = "<html><body><div id='root'>ü</div></body></html>"
 STYLED = f"<html><body><div id='root'>ü</div><style>{STYLE}</style></body></html>"
@@ -87,12 +88,11 @@ def test_what_is_no_page_is_as_it_was(client: TestClient) -> None:
 def test_the_code_of_charts_is_where_the_page_looks_for_it() -> None:
     found = re.search(r'import\("\./static/js/(.+?)"\)', charts_ahead())
     assert found is not None
-    assert (Path(streamlit.__file__).parent / "static" / "static" / "js" / found[1]).is_file()
+    assert (CODE / found[1]).is_file()
 
 
 def test_the_code_of_elements_is_where_the_page_looks_for_it() -> None:
     names = re.findall(r'href="\./static/js/(.+?)"', elements_ahead())
-    folder = Path(streamlit.__file__).parent / "static" / "static" / "js"
-    assert all((folder / name).is_file() for name in names)
+    assert all((CODE / name).is_file() for name in names)
     assert {name.partition(".")[0] for name in names} > {"Button", "Checkbox", "Selectbox", "TextArea"}
     assert len(names) == len(set(names))
