@@ -52,7 +52,7 @@ class AnswerCard:
 
     def draw(self, *, inviting: bool = True) -> None:
         """Draw the card, and without criteria the ways to some, if it is to be ``inviting``."""
-        self._place = st.empty()
+        self._place = st.container(key="answer").empty()
         self._show()
         if inviting and not self._leaderboard.view.criteria:
             _invite(self._leaderboard)

@@ -53,7 +53,7 @@ def edit_criteria(criteria: CriteriaSet) -> None:
         examples: DeltaGenerator = row.popover("Examples", icon=":material/lightbulb:")
     else:
         st.caption("Or try one of these:")
-        examples = st.container(horizontal=True, gap="xsmall")
+        examples = st.container(horizontal=True, gap="xsmall", key="popular_criteria")
     _popular(examples, as_links=bool(criteria))
     if message := st.session_state.get("criteria_error"):
         st.error(message)

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import TimeoutError as NotInTime
 
 from tests.browser.conftest import SERVER, SIZES, TABLE, downloaded, llms, running_app
 
@@ -56,14 +57,16 @@ def choose_judge(page: Page, name: str) -> None:
     page.get_by_text("Judge and scoring").click()
     option = page.get_by_role("option", name=name)
 
-    def is_open() -> bool:
+    def is_chosen() -> bool:
         # While its surroundings unfold, the list closes as soon as it opens.
         page.get_by_role("combobox", name="Judge", exact=True).click()
-        page.wait_for_timeout(500)
-        return option.is_visible()
+        try:
+            option.click(timeout=2000)
+        except NotInTime:
+            return False
+        return True
 
-    until(page, is_open)
-    option.click()
+    until(page, is_chosen)
 
 
 def test_results_stream_in_and_can_be_stopped_and_continued(context: BrowserContext, app_url: str) -> None:
