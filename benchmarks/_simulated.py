@@ -117,8 +117,13 @@ def win_rates_of(utility: Floats, queries: NDArray[np.bool_]) -> Floats:
     return win_rates(outcomes(expit(utility[:-1, queries] - utility[-1, queries])))
 
 
-def wordings(crm: EmbeddedCRM, *, held_out: bool) -> list[str]:
-    """Return one half of the wordings that users may follow, of three to nine words and judgeable."""
+def wordings(crm: EmbeddedCRM, *, held_out: bool, most: int | None = None) -> list[str]:
+    """Return one half of the wordings that users may follow, of three to nine words and judgeable.
+
+    Args:
+        held_out: Which half.
+        most: Only so many are drawn of it and tried.
+    """
     clusters = criterion_clusters()
     library = [item.criterion.text for item in criterion_library()]
     texts = [
@@ -129,6 +134,7 @@ def wordings(crm: EmbeddedCRM, *, held_out: bool) -> list[str]:
     ]
     order = np.random.default_rng(7).permutation(len(texts))
     half = order[: len(texts) // 2] if held_out else order[len(texts) // 2 :]
+    half = half[:most]
     sentence_encoder().embed([texts[index] for index in half])  # together, for the warnings below
     return [texts[index] for index in half if not crm.warnings(CriteriaSet((Criterion(texts[index]),)))]
 

@@ -48,8 +48,10 @@ def judged(service: Service, view: View) -> Leaderboard:
 def test_whoever_judges_the_criteria_changes_refer_to_the_same_ranking(
     own_service: Service, crm: str
 ) -> None:
-    default = judged(own_service, View("dailybench", crm="longer")).ranking
-    compared = judged(own_service, replace(VIEW, crm=crm, default_crm="longer")).default
+    one_topic = View("dailybench", topics=("Puzzles & Logic",))  # "cosine" reads every text anew
+    default = judged(own_service, replace(one_topic, crm="longer")).ranking
+    view = replace(one_topic, criteria=VIEW.criteria, crm=crm, default_crm="longer")
+    compared = judged(own_service, view).default
 
     assert compared is not None
     assert compared.llms == default.llms
