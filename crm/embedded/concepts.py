@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from crm.criteria import Criterion, Polarity, Wording
 from crm.embedded.counts import count_names, countables, limited_columns
 from crm.embedded.encoder import RowCache
+from crm.embedded.idioms import plainly
 from crm.embedded.limits import read_limit
 from crm.embedded.representation import load_arrays
 from crm.embedded.spelling import Spelling
-from crm.embedded.surface import N_TURNS_OF_LESS, contrasted, enumerated, sole, turns
+from crm.embedded.surface import N_TURNS_OF_LESS, compared, contrasted, enumerated, sole, turns
 from crm.embedded.wish_network import WishNetwork, prob_by_each
 from crm.errors import UnavailableError
 from crm.paths import CONCEPTS_FILE
@@ -91,7 +92,7 @@ class ConceptClassifier:
         “Waffle” alone may be read as a complaint, the wish for less of it; then “avoid waffle” says what is
         meant.
         """
-        texts = [self.spelling.corrected(text) for text, _ in wordings]
+        texts = [plainly(self.spelling.corrected(text)) for text, _ in wordings]
         named = [row for row, (_, polarity) in enumerate(wordings) if _is_bare_name(texts[row], polarity)]
         prob = self._prob_of_texts([*texts, *(f"avoid {texts[row]}" for row in named)], bulk=bulk)
         prob, avoided = np.split(prob, [len(texts)])
@@ -103,14 +104,20 @@ class ConceptClassifier:
         """Return how probable more and less of each concept are in what was written ``[N, 2 K]``."""
         unlimited = [(row, each) for row, each in enumerate(criteria) if read_limit(each) is None]
         contrasts = {row: sides for row, each in unlimited if (sides := contrasted(each))}
+        comparisons = {
+            row: sides for row, each in unlimited if row not in contrasts and (sides := compared(each))
+        }
         lists = {row: parts for row, each in unlimited if (parts := enumerated(each))}
         alone = {row: what for row, each in unlimited if (what := sole(each))}
         # Together: a short text costs the networks as much time as ten.
-        aside = chain(chain.from_iterable([*contrasts.values(), *lists.values()]), alone.values())
+        several = [*contrasts.values(), *comparisons.values(), *lists.values()]
+        aside = chain(chain.from_iterable(several), alone.values())
         prob, of_parts = np.split(self._averaged([*criteria, *aside], bulk=bulk), [len(criteria)])
         rest = iter(of_parts)
         for row in contrasts:
             prob[row] = _as_contrast(next(rest), next(rest))
+        for row in comparisons:
+            prob[row] = _as_comparison(prob[row], next(rest), next(rest))
         for row, listed in lists.items():
             prob[row] = _as_list(prob[row], np.stack([next(rest) for _ in listed]))
         for row in alone:
@@ -283,6 +290,21 @@ def _as_contrast(wished: Floats, unwished: Floats) -> Floats:
     turned = np.concatenate([unwished[:1], unwished[1:].reshape(-1, 2)[:, ::-1].ravel()])
     halfway: Floats = (wished + turned) / 2
     return halfway
+
+
+def _as_comparison(whole: Floats, wished: Floats, unwished: Floats) -> Floats:
+    """Read “tables over lists” as tables and no lists, by the probabilities of whole and parts ``[1 + 2 K]``.
+
+    It is read as it stands where it is about neither: what is compared with, such as the textbook of “more
+    formal than a textbook”, is not always a wish.
+    """
+    about, better, worse = (int(each[1:].argmax()) // 2 for each in (whole, wished, unwished))
+    is_plain, is_plainly_worse = (each[1:].max() > _A_WISH for each in (wished, unwished))
+    if not is_plain:
+        return wished if about == worse and is_plainly_worse else whole
+    if is_plainly_worse and better != worse:
+        return _as_contrast(wished, unwished)
+    return wished if about in (better, worse) else whole
 
 
 def _as_sole(whole: Floats, named: Floats) -> Floats:

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from crm.embedded.idioms import plainly
 from crm.protocol import Floats
 
 _ONES = (
@@ -45,8 +46,8 @@ _LISTED = re.compile(r"\.?\s*,\s*|\.\s*")
 _BEFORE = {
     "about": r"(?:about|around|roughly|approximately|approx\.?|circa|some|near|close to|or so|~)",
     "fewer": r"(?:fewer|less|lower|shorter|smaller) than|under|below|less then|beneath",
-    "most": r"(?:at (?:the )?(?:very )?most|(?:no|not|never|nothing|hardly|don't want|do not want)(?: \w+)?"
-    r" (?:more|longer|over|above|beyond|bigger|further)(?: than)?|no longer than"
+    "most": r"(?:at (?:the )?(?:very )?most|(?:no|not|never|nothing|hardly|\w+n't|don't want|do not want)"
+    r"(?: \w+)? (?:more|longer|over|above|beyond|bigger|further)(?: than)?|no longer than"
     r"|max(?:imum|\.)?(?: of)?|up to|within"
     r"|(?:not|never|don't|do not|doesn't|without) (?:exceed\w*|go(?:ing)? (?:over|above|beyond|past))"
     r"|(?:limit|cap|restrict|cut|keep|hold|trim|boil|kept|condense|compress|reduce|squeeze|stick)\w*"
@@ -92,6 +93,8 @@ _OTHER_THINGS = re.compile(
     r"|dot|letter|syllable|column|row|third|quarter|voice|person|metre|meter|mile|gram|time|comma|thought|idea|hand"
     r"|breaks|stars?|asterisk|tick|backtick|item per|line per)"
 )
+_SIZES = re.compile(r"\W*(?:screen|tweet|text message|e-?mail|glance|postcard|breath)\b")
+"""What says how long an answer is without being counted in it."""
 _NONE_OF_IT = re.compile(
     r"\b(?:not|never|no|without|hardly|every|any|each|this|that|last|the|which|another|rather than|like)"
     r" (?:even )?(?:an? )?$"
@@ -134,7 +137,7 @@ def read_limit(criterion: str) -> Limit | None:
 
     “1, 2, 3”, “the shorter one”, “not a single emoji” and “I hate one-liners” limit nothing.
     """
-    text = criterion.casefold().replace("’", "'").replace("a hundred and fifty", "150")
+    text = plainly(criterion).casefold().replace("a hundred and fifty", "150")
     found = [*_NUMBER.finditer(text)]
     while found and not _is_amount(text, found[0]):
         found.pop(0)
@@ -165,6 +168,8 @@ def _is_amount(text: str, found: re.Match[str]) -> bool:
         return False
     is_loose = found.group() in _LOOSE
     if is_loose and _NONE_OF_IT.search(before):
+        return False
+    if is_loose and _SIZES.match(after):
         return False
     if _kind(before, after):
         return True

@@ -41,6 +41,32 @@ _CONTRAST = re.compile(
     r"|en lugar de|en vez de|but (?:not|never))\b|[,;] (?:and )?(?:not|never)\b",
     re.IGNORECASE,
 )
+_COMPARED = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # “I prefer tables to lists”, not “I prefer answers to be short”
+        r"\b(?:prefer|favou?r|choose)s?\s+(?!not\b|to\b)(?P<wished>.+?)\s+to\s+(?!(?:be|have|use|sound|see|get|read|give"
+        r"|keep|look|feel|come|go|start|end|include|contain|stay|avoid|make|show|tell|write|not|ask|explain)\b)"
+        r"(?P<unwished>.+)$",
+        # “depth over brevity”, not “goes over the details”
+        r"^(?:(?:I|please)\s+)?(?:(?:prefer|favou?r|choose|value|pick|want|put|take)s?\s+)?"
+        r"(?P<wished>(?!(?:go|explain|think|talk|look|spread|run|carry|repeat|read|hand|turn|come|get|all)\w*\b)"
+        r"\w[\w-]*(?:\s+[\w-]+){0,3}?)\s+over\s+"
+        r"(?!(?:the|several|each|every|many|all|both|two|three|my|your|its|time|and|again|it|them|more)\b|\d)"
+        r"(?P<unwished>\w[\w-]*(?:\s+[\w-]+){0,3})$",
+        # “more tables than lists”, “I'd rather have tables than lists”, “I like tables more than lists”
+        r"\b(?P<wished>more\s+(?!like\b).+?)\s+than\s+(?P<unwished>.+)$",
+        r"\brather\s+(?:have\s+|read\s+|see\s+|get\s+)?(?!not\b)(?P<wished>.+?)\s+than\s+(?P<unwished>.+)$",
+        r"\b(?:like|love|want|enjoy|prefer)s?\s+(?P<wished>.+?)\s+(?:more|better)\s+than\s+(?P<unwished>.+)$",
+        # “lieber Tabellen als Listen”, “plutôt des tableaux que des listes”
+        r"\b(?:lieber|eher)\s+(?P<wished>.+?)\s+als\s+(?P<unwished>.+)$",
+        r"\bplutôt\s+(?!que\b)(?P<wished>.+?)\s+qu(?:e\s+|')(?P<unwished>.+)$",
+    )
+)
+_QUOTED = re.compile(r"[\"“„«]|(?<!\w)'\w")
+_LESS_OF_IT = re.compile(
+    r"\b(?:no|not|never|without|less|fewer|avoid|weniger|moins|menos)\b|n't\b", re.IGNORECASE
+)
 _SOLE = re.compile(
     r"^(?:please )?(?:use |write )?(?:only|just)\s+(?P<after>(?!the\b).+)$"
     r"|^(?!the\b)(?P<before>.+?),?\s+only$",
@@ -79,6 +105,21 @@ def contrasted(criterion: str) -> tuple[str, str] | None:
     return parts[0], parts[1]
 
 
+def compared(criterion: str) -> tuple[str, str] | None:
+    """Return what a criterion likes better and than what: “tables” and “lists” of “tables over lists”.
+
+    None where nothing is compared, less of something is wished, “less formal than a textbook”, or something
+    said is quoted, which is no wish by itself.
+    """
+    plain = criterion.replace("’", "'").strip(_MARKS)
+    if _LESS_OF_IT.search(plain) or _QUOTED.search(plain):
+        return None
+    for pattern in _COMPARED:
+        if found := pattern.search(plain):
+            return found["wished"].strip(_MARKS), found["unwished"].strip(_MARKS)
+    return None
+
+
 def sole(criterion: str) -> str | None:
     """Return what alone a criterion wishes: “prose” of “only prose”; None where it names nothing so.
 
@@ -105,7 +146,7 @@ def enumerated(criterion: str) -> tuple[str, ...]:
             parts, less = [*parts, part.strip(_MARKS)], _turn_of_less(part)
         elif part:
             parts.append(f"{less} {part.strip(_MARKS)}".strip())
-    return tuple(parts) if len(parts) > 1 and all(parts) else ()
+    return tuple(sole(part) or part for part in parts) if len(parts) > 1 and all(parts) else ()
 
 
 def _turn_of_less(part: str) -> str:

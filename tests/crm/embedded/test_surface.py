@@ -4,6 +4,7 @@ from crm.embedded.surface import (
     N_BUCKETS,
     N_TURNS,
     N_TURNS_OF_LESS,
+    compared,
     contrasted,
     enumerated,
     sole,
@@ -58,6 +59,32 @@ def test_punctuation_is_a_word_and_nothing_has_none() -> None:
 )
 def test_what_is_wished_and_what_is_not_are_told_apart(criterion: str, parts: tuple[str, str] | None) -> None:
     assert contrasted(criterion) == parts
+
+
+@pytest.mark.parametrize(
+    ("criterion", "sides"),
+    [
+        ("I prefer full stops to exclamation marks", ("full stops", "exclamation marks")),
+        ("Depth over brevity.", ("Depth", "brevity")),
+        ("values evidence over intuition", ("evidence", "intuition")),
+        ("more tables than lists", ("more tables", "lists")),
+        ("I’d rather have tables than lists", ("tables", "lists")),
+        ("I like stories better than statistics", ("stories", "statistics")),
+        ("lieber Stichpunkte als Fließtext", ("Stichpunkte", "Fließtext")),
+        ("I prefer answers to be short", None),
+        ("I prefer to read short answers", None),
+        ("goes over the details", None),
+        ("explain it over several paragraphs", None),
+        ("over 500 words", None),
+        ("less formal than a textbook", None),
+        ("I would rather not see emojis", None),
+        ("", None),
+    ],
+)
+def test_what_is_liked_better_is_told_from_what_it_is_compared_with(
+    criterion: str, sides: tuple[str, str] | None
+) -> None:
+    assert compared(criterion) == sides
 
 
 @pytest.mark.parametrize(

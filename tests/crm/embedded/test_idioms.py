@@ -1,0 +1,69 @@
+import pytest
+
+from crm.criteria import Criterion
+from crm.embedded.idioms import plainly
+from crm.embedded.model import embedded_crm
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("no longer than a tweet", "shorter than a tweet"),
+        ("Please be nothing longer than a postcard", "Please be shorter than a postcard"),
+        ("don’t be longer than necessary", "shorter than necessary"),
+        ("fits on one screen", "shorter than one screen"),
+        ("longer than two sentences", "more than two sentences"),
+        ("not longer than a paragraph", "not more than one paragraph"),
+        ("shorter than a paragraph", "at most one paragraph"),
+        ("shorter than three sentences", "fewer than three sentences"),
+        ("two pages max", "1000 words max"),
+        ("fits on one page", "at most 500 words"),
+        ("about half a page", "about 250 words"),
+        # What says no length stays as it is.
+        ("no longer than 50 words", "no more than 50 words"),
+        ("no longer use emojis", "no longer use emojis"),
+        ("like a page from a novel", "like a page from a novel"),
+        ("longer answers than usual", "longer answers than usual"),
+        ("no more bullet points", "no more bullet points"),
+    ],
+)
+def test_turns_of_phrase_about_length_are_put_in_other_words(written: str, plain: str) -> None:
+    assert plainly(written) == plain
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("no longer than a tweet", "fewer words"),
+        ("should be no longer than needed", "fewer words"),
+        ("no longer than a paragraph", "at most 1 paragraph"),
+        ("No more than a sentence, please", "at most 1 sentence"),
+        ("no longer than two sentences", "at most 2 sentences"),
+        ("longer than a paragraph", "at least 2 paragraphs"),
+        ("one page at most", "at most 500 words"),
+        ("shouldn't have more than two paragraphs", "at most 2 paragraphs"),
+        ("fits on one screen", "fewer words"),
+    ],
+)
+def test_they_are_read_as_they_are_meant(written: str, read: str) -> None:
+    assert embedded_crm().reliability(Criterion(written)).reading == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("I prefer full stops to exclamation marks", {"fewer exclamation marks"}),
+        ("I like lists more than tables", {"more list items", "fewer tables"}),
+        ("I'd rather have tables than lists", {"more tables", "fewer list items"}),
+        ("favours honesty over politeness", {"blunt", "less polite"}),
+        ("humour over seriousness", {"funny", "less serious"}),
+        ("lieber Stichpunkte als Fließtext", {"more bullet points"}),
+        ("accuracy over speed", {""}),
+        # Where only one side is a wish that is known, or neither, a comparison says nothing else.
+        ("more detailed than Wikipedia", {"detailed"}),
+        ("more jokes than a comedian", {"funny"}),
+        ("prefer British over American spelling", {""}),
+    ],
+)
+def test_what_is_liked_better_than_another_thing_is_what_is_wished(written: str, read: set[str]) -> None:
+    assert set(embedded_crm().reliability(Criterion(written)).reading.split(" and ")) == read
