@@ -8,14 +8,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from filelock import FileLock, Timeout
 from psycopg.errors import LockNotAvailable
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
@@ -231,6 +226,8 @@ def _take(connection: Connection, number: int, taken: DatabaseError) -> None:
 _MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _EARLIER = frozenset({"0001", "0002", "0003", "0004", "0005", "0006"})
 """Revisions of version 0.1.0 that are part of 0007 now, which goes on from any of them."""
+LATEST_REVISION = "0009"
+"""What the tables are like after all migrations: where they are, Alembic need not be imported."""
 
 
 def upgrade(engine: Engine) -> None:
@@ -241,32 +238,48 @@ def upgrade(engine: Engine) -> None:
     Raises:
         DatabaseError: the database cannot be opened, was made by newer code, or a revision fails.
     """
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     with connect(engine) as connection:
         # Closed at the end instead of going back to the pool, so no pragma set here outlives the migration.
         connection.detach()
-        current = MigrationContext.configure(connection).get_current_revision()
+        current = _revision(connection)
         connection.rollback()
-        if current == ScriptDirectory.from_config(config).get_current_head():
-            return
-        config.attributes["connection"] = connection
-        try:
-            _begin(connection)
-            if current in _EARLIER:
-                config.attributes["earlier"] = current
-                command.stamp(config, "base", purge=True)
-            command.upgrade(config, "head")
-            connection.commit()
-        except CommandError:
-            raise DatabaseError(
-                f"The tables of {place(engine.url)} are of the unknown revision {current!r}, "
-                "made by newer code; update this checkout or use another database."
-            ) from None
-        except DBAPIError as error:
-            raise DatabaseError(
-                f"Cannot bring the tables of {place(engine.url)} up to date: {reason(error, engine.url)}."
-            ) from error
+        if current != LATEST_REVISION:
+            _migrate(connection, current)
+
+
+def _revision(connection: Connection) -> str | None:
+    """Return the revision of the tables, None where there are none yet."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
+
+
+def _migrate(connection: Connection, current: str | None) -> None:
+    from alembic import command  # noqa: PLC0415 - half a second of every start
+    from alembic.config import Config  # noqa: PLC0415
+    from alembic.util import CommandError  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    url = connection.engine.url
+    try:
+        _begin(connection)
+        if current in _EARLIER:
+            config.attributes["earlier"] = current
+            command.stamp(config, "base", purge=True)
+        command.upgrade(config, "head")
+        connection.commit()
+    except CommandError:
+        raise DatabaseError(
+            f"The tables of {place(url)} are of the unknown revision {current!r}, "
+            "made by newer code; update this checkout or use another database."
+        ) from None
+    except DBAPIError as error:
+        raise DatabaseError(
+            f"Cannot bring the tables of {place(url)} up to date: {reason(error, url)}."
+        ) from error
 
 
 def _begin(connection: Connection) -> None:

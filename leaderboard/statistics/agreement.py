@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, rankdata
 
 from leaderboard.statistics.bootstrap import LEVEL
 from leaderboard.statistics.correlation import spearman_rho
+from leaderboard.statistics.ranks import mid_ranks, normal_quantile
 
 MIN_LLMS = 10
 """With fewer LLMs in both, an interval of ρ = 0.7 reaches below zero."""
@@ -50,7 +50,7 @@ def agreement(scores: NDArray[np.float64], references: NDArray[np.float64]) -> A
     # A ρ of one has no error by the formula; that of the next lower one that so many LLMs can reach is taken.
     almost = 1.0 - 6.0 / np.maximum(n, 2) ** 3
     within = np.clip(rho, -almost, almost)
-    error = norm.ppf((1 + LEVEL) / 2) * np.sqrt((1 + within**2 / 2) / np.maximum(n - 3, 1))
+    error = normal_quantile((1 + LEVEL) / 2) * np.sqrt((1 + within**2 / 2) / np.maximum(n - 3, 1))
     centre = np.arctanh(within)
     low, high = np.minimum(np.tanh(centre - error), rho), np.maximum(np.tanh(centre + error), rho)
     return Agreement(rho, low, high, n)
@@ -74,9 +74,9 @@ def surely_less_close(
     """
     n = len(scores)
     drawn = np.random.default_rng(seed).integers(n, size=(resamples, n))
-    own = _standardised(rankdata(scores[drawn], axis=1))
+    own = _standardised(mid_ranks(scores[drawn]))
     rho = np.stack(
-        [np.sum(own * _standardised(rankdata(column[drawn], axis=1)), axis=1) for column in references.T],
+        [np.sum(own * _standardised(mid_ranks(column[drawn])), axis=1) for column in references.T],
         axis=1,
     )
     closest = int(np.argmax([spearman_rho(scores, column) for column in references.T]))

@@ -11,14 +11,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from scipy.stats import norm, rankdata
 
 from leaderboard.errors import LeaderboardError
+from leaderboard.statistics.ranks import competition_ranks, normal_quantile
 from leaderboard.statistics.win_rate import checked_weights
 
 RESAMPLES = 1000
 LEVEL = 0.95
-_Z2 = float(norm.ppf((1 + LEVEL) / 2)) ** 2
+_Z2 = normal_quantile((1 + LEVEL) / 2) ** 2
 
 # Rank of an LLM that has no response to any selected query.
 UNRANKED = 0
@@ -194,7 +194,7 @@ def rank_interval(samples: NDArray[np.floating]) -> tuple[NDArray[np.int64], NDA
     """
     absent = np.isnan(samples)
     rounded = np.round(samples, _SAMPLE_DECIMALS)
-    ranks = rankdata(np.where(absent, np.inf, -rounded), method="min", axis=1).astype(np.float32)
+    ranks = competition_ranks(np.where(absent, np.inf, -rounded)).astype(np.float32)
     ranks[absent] = np.nan
     low, high = percentile_interval(ranks)
     best, worst = (np.nan_to_num(ends, nan=UNRANKED) for ends in (np.floor(low), np.ceil(high)))

@@ -23,9 +23,9 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, rankdata, spearmanr
 
 from leaderboard.errors import LeaderboardError
+from leaderboard.statistics.ranks import competition_ranks, mid_ranks
 
 PERSISTENCE = 0.8
 
@@ -91,6 +91,8 @@ def kendall_tau(first: Ranks, second: Ranks) -> tuple[float, float]:
     degenerate = _degenerate(first, second)
     if degenerate is not None:
         return degenerate, 1.0
+    from scipy.stats import kendalltau  # noqa: PLC0415 - a quarter of a server's start
+
     result = kendalltau(first, second)
     return float(result.statistic), float(result.pvalue)
 
@@ -100,6 +102,8 @@ def spearman_rho(first: Ranks, second: Ranks) -> float:
     degenerate = _degenerate(first, second)
     if degenerate is not None:
         return degenerate
+    from scipy.stats import spearmanr  # noqa: PLC0415 - a quarter of a server's start
+
     return float(spearmanr(first, second).statistic)
 
 
@@ -158,7 +162,7 @@ def weighted_tau(predicted: Ranks, reference: Ranks) -> float:
     if degenerate is not None:
         return degenerate
     order = np.argsort(predicted)
-    position, other = rankdata(predicted)[order] - 1, reference[order]
+    position, other = mid_ranks(predicted)[order] - 1, reference[order]
     agreement = untied_predicted = untied_reference = 0.0
     for index in range(len(order) - 1):
         weight = 1 / (position[index] + position[index + 1 :] + 2)
@@ -203,8 +207,8 @@ def shared_by_ties(ranks: Ranks, value_at_place: NDArray[np.float64]) -> NDArray
 
 def top_membership(ranks: Ranks, depth: NDArray[np.int64]) -> NDArray[np.float64]:
     """To what part each LLM is among the top d, [depths, n] in [0, 1]."""
-    ahead = rankdata(ranks, method="min") - 1
-    tied = rankdata(ranks, method="max") - ahead
+    ahead = competition_ranks(ranks) - 1
+    tied = len(ranks) + 1 - competition_ranks(-ranks) - ahead
     return np.clip((depth[:, np.newaxis] - ahead) / tied, 0, 1)
 
 
@@ -293,7 +297,7 @@ def kernel(measure: Measure, predicted: Ranks, reference: Ranks) -> NDArray[np.f
     """
     n = len(predicted)
     if measure is Measure.SPEARMAN:
-        first, second = (rankdata(ranks) - (n + 1) / 2 for ranks in (predicted, reference))
+        first, second = (mid_ranks(ranks) - (n + 1) / 2 for ranks in (predicted, reference))
         return np.outer(first, second) / math.sqrt((first @ first) * (second @ second))
     if measure is Measure.NDCG:
         places = np.arange(n)
@@ -310,7 +314,7 @@ def kernel(measure: Measure, predicted: Ranks, reference: Ranks) -> NDArray[np.f
 
 def weighted_taus(predicted: Ranks, reference: Ranks, orders: NDArray[np.integer]) -> NDArray[np.float64]:
     """Weighted τ [B] of the prediction with the reference in each of the orders [B, n]."""
-    position = rankdata(predicted) - 1
+    position = mid_ranks(predicted) - 1
     upper, lower = np.triu_indices(len(position), 1)
     weight = 1 / (position[upper] + position[lower] + 2)
     ahead = np.sign(position[lower] - position[upper])

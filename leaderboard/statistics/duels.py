@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
 from leaderboard.errors import LeaderboardError
@@ -287,6 +286,8 @@ def components(shared: NDArray[np.floating]) -> NDArray[np.int64]:
     met = np.asarray(linked.any(axis=1))
     if np.any(linked.sum(axis=1) == met.sum() - 1):  # one who met all the others connects them
         return np.where(met, 0, NOBODY)
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - dear to import, rarely needed
+
     _, label = connected_components(linked, directed=False)
     sizes = np.bincount(label)
     order = np.argsort(-sizes, kind="stable")

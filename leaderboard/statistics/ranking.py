@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from leaderboard.errors import LeaderboardError
 from leaderboard.statistics.bootstrap import (
@@ -23,6 +22,7 @@ from leaderboard.statistics.bootstrap import (
     win_rate_interval,
 )
 from leaderboard.statistics.columns import STATISTIC_COLUMNS
+from leaderboard.statistics.ranks import competition_ranks
 from leaderboard.statistics.style_control import (
     ControlledFit,
     bootstrap_controlled,
@@ -451,7 +451,7 @@ def _competition_ranks(win_rate: NDArray[np.float64], missed: NDArray[np.integer
     ranks = np.full(len(win_rate), UNRANKED, dtype=np.int64)
     n_before = 0
     for ranked in _tiers(~np.isnan(win_rate), missed):
-        ranks[ranked] = n_before + rankdata(-np.round(win_rate[ranked], TIE_DECIMALS), method="min")
+        ranks[ranked] = n_before + competition_ranks(-np.round(win_rate[ranked], TIE_DECIMALS))
         n_before += int(ranked.sum())
     return ranks
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, t
 
 from leaderboard.errors import LeaderboardError
 from leaderboard.statistics.bootstrap import LEVEL, percentile_interval
 from leaderboard.statistics.ranking import Rated
+from leaderboard.statistics.ranks import as_t, normal_quantile, t_quantile
 
 POWER = 0.8
 """Chance that so many queries, drawn again, do separate two LLMs."""
@@ -166,7 +166,7 @@ def distinguishable(
     open_pairs = np.triu(varies & enough, 1)
     while open_pairs.any():
         critical = np.quantile(_largest_deviations(win_rate, samples, error, open_pairs), LEVEL)
-        found = open_pairs & (statistic > t.isf(norm.sf(critical), np.maximum(n - 1, 1)))
+        found = open_pairs & (statistic > as_t(float(critical), np.maximum(n - 1, 1)))
         if not found.any():
             break
         apart |= found | found.T
@@ -193,7 +193,7 @@ def apart_from_first(
     difference = np.abs(win_rate[0] - win_rate)
     error = _spread(samples[:, [0]] - samples)
     n = np.minimum(n_queries[0], n_queries)
-    critical = t.ppf((1 + LEVEL) / 2, np.maximum(n - 1, 1))
+    critical = t_quantile((1 + LEVEL) / 2, np.maximum(n - 1, 1))
     return np.asarray((n >= _MIN_QUERIES) & (difference > _EQUAL) & (difference > critical * error))
 
 
@@ -271,9 +271,9 @@ def _more_queries(difference: float, error: float, of_draw: float, n: int) -> fl
     """
     if abs(difference) <= _EQUAL or n < _MIN_QUERIES:
         return None
-    if abs(difference) > t.ppf((1 + LEVEL) / 2, n - 1) * error:
+    if abs(difference) > t_quantile((1 + LEVEL) / 2, n - 1) * error:
         return 0
-    allowed = (difference / (norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER))) ** 2
+    allowed = (difference / (normal_quantile((1 + LEVEL) / 2) + normal_quantile(POWER))) ** 2
     left_for_draw = allowed - max(0.0, error**2 - of_draw**2)
     if left_for_draw <= 0:
         return math.inf

@@ -10,17 +10,28 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from filelock import FileLock
 from sqlalchemy import inspect, text
 
 from db import Database
 from db.bundle import write_bundle
-from db.database import create_database_engine, database_url, exclusive, job_locks, reason, upgrade
+from db.database import (
+    LATEST_REVISION,
+    create_database_engine,
+    database_url,
+    exclusive,
+    job_locks,
+    reason,
+    upgrade,
+)
 from db.errors import BundleError, DatabaseError
 from db.models import Base
 from db.records import BenchmarkInfo
 from db.repositories import benchmarks, bundles
 from tests.db import samples
+
+PROJECT_ROOT = Path(__file__).parents[2]
 
 
 def test_the_default_is_a_file_in_the_project(monkeypatch):
@@ -333,8 +344,6 @@ def test_a_database_of_newer_code_is_refused(database):
         Database.open(database.engine.url.render_as_string(hide_password=False))
 
 
-PROJECT_ROOT = Path(__file__).parents[2]
-
 OPENER = """
 import sys
 from pathlib import Path
@@ -456,3 +465,7 @@ def test_processes_that_open_an_empty_database_at_once_do_no_harm(empty_url, bun
         assert samples.row_counts(session)["benchmark"] == 1
         assert session.execute(text("SELECT count(*) FROM alembic_version")).scalar_one() == 1
     opened.close()
+
+
+def test_the_latest_revision_is_the_last_migration() -> None:
+    assert ScriptDirectory(str(PROJECT_ROOT / "db" / "migrations")).get_current_head() == LATEST_REVISION

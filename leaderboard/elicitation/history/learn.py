@@ -32,7 +32,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from scipy.special import bdtrc
 
 from crm import registry
 from crm.criteria import Weight
@@ -94,7 +94,8 @@ class PredictionScore:
         """Probability that guessing predicts at least so many."""
         if not self.decided:
             return 1.0
-        return float(binomtest(int(self.correct), self.decided, alternative="greater").pvalue)
+        least = int(self.correct)
+        return float(bdtrc(least - 1, self.decided, 0.5)) if least else 1.0
 
     @property
     def significant(self) -> bool:
