@@ -43,6 +43,10 @@ _MOST_ALONE = 5
 _RELIABLE = (Badge.COUNTED, Badge.STYLE)
 _USUAL = 0.1
 """Of the way from the typical amount to the best one: so near the typical, an amount has decided nothing."""
+_HARDLY_ANY = 0.05
+"""Less than one in twenty answers has it: two such amounts are alike."""
+_WIDE = 0.1
+"""LLMs whose win rates are further apart are not called tied, even where nothing proves who is better."""
 _USUALLY = 0.5
 """From this share of its answers on, an LLM usually keeps to an amount."""
 _TURNS_NAMED = 2
@@ -201,7 +205,7 @@ class _Maker:
             wishes="; ".join(map(str, self.leaderboard.criteria)),
         )
         if len(alike) > _NAMED + 1:
-            found = self._too_close(found, level, len(alike), len(rivals))
+            found = self._too_close(found, level, alike, len(rivals))
         if len(level) > _NAMED + 1:
             return replace(found, llm=None)
         return replace(
@@ -254,24 +258,31 @@ class _Maker:
         if n == 1:
             return f", the only one {'listed' if self.shown.hidden else 'ranked'}"
         others = [llm for llm in alike if llm not in level]
-        tied = "closely followed by" if self.partial else "practically tied with"
+        tied = "practically tied with" if self._is_close([*level, *others]) else "though not surely ahead of"
+        tied = "closely followed by" if self.partial else tied
         ties = [f"level with {self.titles(level[1:])}"] if level[1:] else []
         ties += [f"{tied} {self.titles(others)}"] if others else []
         return f", {' and '.join(ties)}" if ties else ""
 
-    def _too_close(self, found: Answer, level: Sequence[str], n_alike: int, n: int) -> Answer:
-        """Return the answer that so many LLMs are as good as the first one, which is named last."""
+    def _is_close(self, llms: Sequence[str]) -> bool:
+        """Return whether LLMs win about as often, so that “tied” is the word for them."""
+        ranking = self.leaderboard.ranking
+        won = [float(ranking.win_rate[ranking.llms.index(llm)]) for llm in llms]
+        return max(won) - min(won) <= _WIDE
+
+    def _too_close(self, found: Answer, level: Sequence[str], alike: Sequence[str], n: int) -> Answer:
+        """Return the answer that so many LLMs may be as good as the first one, which is named last."""
+        tied = "practically tied" if self._is_close(alike) else "too uncertain to tell apart"
+        n_alike = len(alike)
         whom = "For you" if self.leaderboard.criteria else "By default"
         everyone = f"{n} LLMs{' listed' if self.shown.hidden else ''}"
-        how_many = f"{n_alike} of the {everyone}" if self.shown.hidden else f"{n_alike} LLMs"
+        how_many = f"All {everyone}" if n_alike == n else f"{n_alike} of the {everyone}"
         if len(level) > _NAMED + 1:
             title = f"{len(level)} LLMs share the first place"
         elif self.partial:
             title = f"{how_many} could still come first"
-        elif n_alike == n:
-            title = f"All {everyone} are practically tied"
         else:
-            title = f"{how_many} are practically tied at the top"
+            title = f"{how_many} are {tied}{'' if n_alike == n else ' at the top'}"
         tail = f"; first by a hair: {found.title}" if len(level) == 1 else ""
         lead = f"So far {whom.lower()}" if self.partial else whom
         return replace(found, lead=lead, title=title, tail=tail, decided=False)
@@ -477,9 +488,9 @@ class _Maker:
             return ""
         before = board.default.ranks
         if before[first] == 1:
-            return "It is first by default as well."
+            return f"{self.title(first)} is first by default as well."
         favourite = next(iter(before))
-        place = f"It is {_nth(before[first])} of {len(before)} by default"
+        place = f"{self.title(first)} is {_nth(before[first])} of {len(before)} by default"
         if favourite not in self.rivals:
             return f"{place}."
         here = _nth(board.ranking.ranks[favourite])
@@ -497,7 +508,8 @@ def _amount_in_words(amount: MeanAmount, llm: str, rivals: Sequence[str], of_who
     own, thing = values[llm], amount.unit.removesuffix(" an answer")
     each = thing != amount.unit
     text = f"{written[llm]} {amount.unit}"
-    if own == 0 and each:
+    is_rare = each and own < _HARDLY_ANY
+    if is_rare:
         text = f"{'no' if amount.by_llm[llm] == 0 else 'hardly any'} {thing}"
     if not others or len(set(values.values())) == 1:
         return text
@@ -508,9 +520,9 @@ def _amount_in_words(amount: MeanAmount, llm: str, rivals: Sequence[str], of_who
     elif own > max(others):
         place = f", {most} {of_whom}"
     typical = amount.written(median(amount.by_llm[name] for name in known))
-    return (
-        f"{text}, as is typical" if typical == written[llm] else f"{text}{place}, where {typical} is typical"
-    )
+    if typical == written[llm] or (is_rare and float(typical) < _HARDLY_ANY):
+        return f"{text}, as is typical"
+    return f"{text}{place}, where {typical} is typical"
 
 
 def _is_usual(amount: MeanAmount, llm: str, rivals: Sequence[str]) -> bool:
@@ -529,6 +541,8 @@ def _speaks_against(amount: MeanAmount, llm: str, rivals: Sequence[str]) -> bool
     if not amount.wished or np.isnan(own):
         return False
     typical = median(value for name in rivals if not np.isnan(value := amount.by_llm[name]))
+    if amount.unit.endswith(" an answer") and max(own, typical) < _HARDLY_ANY:
+        return False
     return amount.wished * (float(amount.written(own)) - float(amount.written(typical))) < 0
 
 

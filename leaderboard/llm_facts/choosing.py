@@ -113,13 +113,13 @@ class Choice:
             if len(alike) == 1:
                 return f"No other LLM is as good as {first.facts.title}: it is clearly ahead of all."
             return (
-                f"{first.facts.title} is itself the cheapest of those practically tied with it: "
+                f"{first.facts.title} is itself the cheapest of those that may be as good: "
                 f"{dollars(first.cost)} {self.unit}.{but}"
             )
         own = "is unknown" if first.cost is None else f"is {dollars(first.cost)}"
         return (
-            f"{cheapest.facts.title} (place {cheapest.place}) costs least of those practically tied at the "
-            f"top: {dollars(cheapest.cost)} {self.unit}. The price of the first {own}.{but}"
+            f"{cheapest.facts.title} (place {cheapest.place}) costs least of those that may be as good as "
+            f"the first: {dollars(cheapest.cost)} {self.unit}. The price of the first {own}.{but}"
         )
 
 

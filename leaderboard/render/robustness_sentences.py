@@ -24,7 +24,7 @@ def headline(certainty: PairwiseSignificance, titles: Mapping[str, str]) -> str:
     often = "practically always" if share >= _SURELY else f"{100 * share:.0f} times in 100"
     sentence = f"With other questions like these, {best} would come first {often}."
     if rest:
-        sentence += f" It is practically tied with {_some(rest)}."
+        sentence += f" It cannot be told apart from {_some(rest)}."
     else:
         sentence += " It is clearly ahead of every other LLM."
     n_queries = int(certainty.n_queries.max())

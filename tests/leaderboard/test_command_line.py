@@ -208,7 +208,7 @@ class TestRank:
         assert (code, err) == (0, "")
         assert answer == "Best for you: brevia (extremely concise)."
         assert why.startswith("It wins ")
-        assert "It is 7th of 7 by default" in why
+        assert "brevia (extremely concise) is 7th of 7 by default" in why
         assert heading.split()[:3] == ["rank", "±", "LLM"]
         assert "brevia (extremely concise)" in first
         assert "%" in first

@@ -115,7 +115,7 @@ class TestWords:
         assert said.startswith(
             f"With other questions like these, {first} would come first {certainty} times in 100."
         )
-        assert f" It is practically tied with {second}, " in said
+        assert f" It cannot be told apart from {second}, " in said
 
     def test_warn_of_few_queries(self, service: Service) -> None:
         leaderboard, found = both(service, View("dailybench", ("Short fiction",)))

@@ -483,7 +483,7 @@ def test_criteria_are_answered_over_the_table(page: AppTest) -> None:
     assert "Best for you brevia (extremely concise)" in said
     assert re.search(r"Why .*list items.* Judged by “Concise and direct” alone, it wins", said, re.IGNORECASE)
     assert "brevia (extremely concise) stays first whichever criterion or topic is left out." in said
-    assert "It is 7th of 7 by default" in said
+    assert "brevia (extremely concise) is 7th of 7 by default" in said
     assert "“Concise and direct” known style “no lists” counted" in said
     assert "…" not in said
     copied = next(code.value for code in page.code if code.value.startswith("What I like"))

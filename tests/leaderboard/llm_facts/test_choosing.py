@@ -47,7 +47,7 @@ def test_the_cheapest_that_cannot_be_told_apart_is_named_with_place_and_cost() -
     assert choice.cheapest_like_first is not None
     assert choice.cheapest_like_first.llm == "c"
     assert choice.sentence == (
-        "C (place 3) costs least of those practically tied at the top: $0.60 a month. "
+        "C (place 3) costs least of those that may be as good as the first: $0.60 a month. "
         "The price of the first is $6.00."
     )
     assert choice.prices_date == "2026-02-02"
@@ -56,7 +56,7 @@ def test_the_cheapest_that_cannot_be_told_apart_is_named_with_place_and_cost() -
 
 def test_the_first_may_be_the_cheapest_itself_or_the_only_one() -> None:
     assert chosen(priced(1, 5, 2, 0.1), n_alike=3).sentence == (
-        "A is itself the cheapest of those practically tied with it: $0.60 a month."
+        "A is itself the cheapest of those that may be as good: $0.60 a month."
     )
     assert chosen(priced(1, 5, 2, 0.1), n_alike=1).sentence == (
         "No other LLM is as good as A: it is clearly ahead of all."
@@ -73,7 +73,7 @@ def test_unknown_prices_are_said_and_never_guessed() -> None:
     choice = chosen(priced(None, 5, None, 0.1), n_alike=3)
 
     assert choice.sentence == (
-        "B (place 2) costs least of those practically tied at the top: $3.00 a month. "
+        "B (place 2) costs least of those that may be as good as the first: $3.00 a month. "
         "The price of the first is unknown. 1 more in the tie has no known price."
     )
     assert choice.unpriced == ("a", "c")
