@@ -207,7 +207,8 @@ def test_what_is_counted_is_given_as_numbers(service: Service, boards: dict[str,
     assert "list items" in answer.why
     assert answer.turns == "brevia (extremely concise) stays first whichever criterion or topic is left out."
     assert answer.by_default == (
-        "brevia (extremely concise) is 7th of 7 by default; the first there, stepwise (numbered steps), is 7th for you."
+        "brevia (extremely concise) is 7th of 7 by default; "
+        "the first there, stepwise (numbered steps), is 7th for you."
     )
     assert [item.reading and item.reading.badge for item in answer.reliability] == [Badge.COUNTED] * 2
 
