@@ -7,7 +7,7 @@
 - ``passages``: a response part by part, for wishes that one of its sentences meets
 - ``counts``: what is counted exactly in it; ``evidence``: where in its text that stands
 - ``concepts``: what a criterion asks for, in whatever words
-- ``spelling``: its slips of the pen are mended first
+- ``spelling``: its slips of the pen are mended first; ``idioms``: and its turns of phrase about length
 - ``wish_network``: what reads it; ``surface``: its words and turns
 - ``known``: what the judge makes of that
 - ``countable``: how well responses do under what is counted; ``limits``: amounts that a criterion names
