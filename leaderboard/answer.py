@@ -272,7 +272,6 @@ class _Maker:
 
     def _too_close(self, found: Answer, level: Sequence[str], alike: Sequence[str], n: int) -> Answer:
         """Return the answer that so many LLMs may be as good as the first one, which is named last."""
-        tied = "practically tied" if self._is_close(alike) else "too uncertain to tell apart"
         n_alike = len(alike)
         whom = "For you" if self.leaderboard.criteria else "By default"
         everyone = f"{n} LLMs{' listed' if self.shown.hidden else ''}"
@@ -281,8 +280,10 @@ class _Maker:
             title = f"{len(level)} LLMs share the first place"
         elif self.partial:
             title = f"{how_many} could still come first"
+        elif not self._is_close(alike):
+            title = f"{how_many} could be the best"
         else:
-            title = f"{how_many} are {tied}{'' if n_alike == n else ' at the top'}"
+            title = f"{how_many} are practically tied{'' if n_alike == n else ' at the top'}"
         tail = f"; first by a hair: {found.title}" if len(level) == 1 else ""
         lead = f"So far {whom.lower()}" if self.partial else whom
         return replace(found, lead=lead, title=title, tail=tail, decided=False)

@@ -105,9 +105,7 @@ class Choice:
         alike = [offer for offer in self.offers if offer.like_first]
         unknown = sum(offer.cost is None for offer in alike[1:])
         but = (
-            f" {unknown} more in the tie {'has' if unknown == 1 else 'have'} no known price."
-            if unknown
-            else ""
+            f" {unknown} more of these {'has' if unknown == 1 else 'have'} no known price." if unknown else ""
         )
         if cheapest is first:
             if len(alike) == 1:

@@ -15,7 +15,7 @@ class Part(StrEnum):
 
     WHY = "Why"
     TURNS = "What would change it"
-    CHEAPEST = "Cheapest in the tie"
+    CHEAPEST = "Cheapest of these"
     DEFAULT = "Without your criteria"
 
 

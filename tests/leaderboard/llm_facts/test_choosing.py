@@ -74,7 +74,7 @@ def test_unknown_prices_are_said_and_never_guessed() -> None:
 
     assert choice.sentence == (
         "B (place 2) costs least of those that may be as good as the first: $3.00 a month. "
-        "The price of the first is unknown. 1 more in the tie has no known price."
+        "The price of the first is unknown. 1 more of these has no known price."
     )
     assert choice.unpriced == ("a", "c")
     assert [offer.cost is None for offer in choice.offers] == [True, False, True, False]
