@@ -133,8 +133,7 @@ def wordings(crm: EmbeddedCRM, *, held_out: bool, most: int | None = None) -> li
         if len(text.split()) in _WORDS and text not in library
     ]
     order = np.random.default_rng(7).permutation(len(texts))
-    half = order[: len(texts) // 2] if held_out else order[len(texts) // 2 :]
-    half = half[:most]
+    half = (order[: len(texts) // 2] if held_out else order[len(texts) // 2 :])[:most]
     sentence_encoder().embed([texts[index] for index in half])  # together, for the warnings below
     return [texts[index] for index in half if not crm.warnings(CriteriaSet((Criterion(texts[index]),)))]
 

@@ -266,9 +266,13 @@ class _Maker:
 
     def _is_close(self, llms: Sequence[str]) -> bool:
         """Return whether LLMs win about as often, so that “tied” is the word for them."""
-        ranking = self.leaderboard.ranking
-        won = [float(ranking.win_rate[ranking.llms.index(llm)]) for llm in llms]
+        won = self._won(llms).values()
         return max(won) - min(won) <= _WIDE
+
+    def _won(self, llms: Sequence[str]) -> dict[str, float]:
+        """Return the share of comparisons that each of some LLMs wins."""
+        ranking = self.leaderboard.ranking
+        return {llm: float(ranking.win_rate[ranking.llms.index(llm)]) for llm in llms}
 
     def _too_close(self, found: Answer, level: Sequence[str], alike: Sequence[str], n: int) -> Answer:
         """Return the answer that so many LLMs may be as good as the first one, which is named last."""
@@ -397,8 +401,7 @@ class _Maker:
 
     def _all_together(self, rivals: Sequence[str]) -> str:
         """Return the share of comparisons that the first wins, which is its score."""
-        ranking = self.leaderboard.ranking
-        won = {llm: float(ranking.win_rate[ranking.llms.index(llm)]) for llm in rivals}
+        won = self._won(rivals)
         return f"It {self._wins(won[rivals[0]])}{_typical(won)}"
 
     def _alone(self, won: Mapping[Criterion, Mapping[str, float]], rivals: Sequence[str]) -> str:
@@ -509,7 +512,7 @@ def _amount_in_words(amount: MeanAmount, llm: str, rivals: Sequence[str], of_who
     own, thing = values[llm], amount.unit.removesuffix(" an answer")
     each = thing != amount.unit
     text = f"{written[llm]} {amount.unit}"
-    is_rare = each and own < _HARDLY_ANY
+    is_rare = _is_rare(amount, own)
     if is_rare:
         text = f"{'no' if amount.by_llm[llm] == 0 else 'hardly any'} {thing}"
     if not others or len(set(values.values())) == 1:
@@ -521,9 +524,14 @@ def _amount_in_words(amount: MeanAmount, llm: str, rivals: Sequence[str], of_who
     elif own > max(others):
         place = f", {most} {of_whom}"
     typical = amount.written(median(amount.by_llm[name] for name in known))
-    if typical == written[llm] or (is_rare and float(typical) < _HARDLY_ANY):
+    if typical == written[llm] or (is_rare and _is_rare(amount, float(typical))):
         return f"{text}, as is typical"
     return f"{text}{place}, where {typical} is typical"
+
+
+def _is_rare(amount: MeanAmount, value: float) -> bool:
+    """Return whether answers with so much of a thing on average hardly ever have it."""
+    return amount.unit.endswith(" an answer") and value < _HARDLY_ANY
 
 
 def _is_usual(amount: MeanAmount, llm: str, rivals: Sequence[str]) -> bool:
@@ -542,7 +550,7 @@ def _speaks_against(amount: MeanAmount, llm: str, rivals: Sequence[str]) -> bool
     if not amount.wished or np.isnan(own):
         return False
     typical = median(value for name in rivals if not np.isnan(value := amount.by_llm[name]))
-    if amount.unit.endswith(" an answer") and max(own, typical) < _HARDLY_ANY:
+    if _is_rare(amount, max(own, typical)):
         return False
     return amount.wished * (float(amount.written(own)) - float(amount.written(typical))) < 0
 

@@ -167,9 +167,7 @@ def _is_amount(text: str, found: re.Match[str]) -> bool:
     if re.search(r"[$€£(\[-]$", before) or re.match(r"[%)\]:]|°|th\b", after):
         return False
     is_loose = found.group() in _LOOSE
-    if is_loose and _NONE_OF_IT.search(before):
-        return False
-    if is_loose and _SIZES.match(after):
+    if is_loose and (_NONE_OF_IT.search(before) or _SIZES.match(after)):
         return False
     if _kind(before, after):
         return True

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.statistics.ranks import competition_ranks, mid_ranks
+from leaderboard.statistics.ranks import competition_ranks, last_ranks, mid_ranks
 
 PERSISTENCE = 0.8
 
@@ -208,7 +208,7 @@ def shared_by_ties(ranks: Ranks, value_at_place: NDArray[np.float64]) -> NDArray
 def top_membership(ranks: Ranks, depth: NDArray[np.int64]) -> NDArray[np.float64]:
     """To what part each LLM is among the top d, [depths, n] in [0, 1]."""
     ahead = competition_ranks(ranks) - 1
-    tied = len(ranks) + 1 - competition_ranks(-ranks) - ahead
+    tied = last_ranks(ranks) - ahead
     return np.clip((depth[:, np.newaxis] - ahead) / tied, 0, 1)
 
 

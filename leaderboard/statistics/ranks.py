@@ -20,13 +20,17 @@ def competition_ranks(values: NDArray[np.floating]) -> NDArray[np.int64]:
     return ranks
 
 
+def last_ranks(values: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Return ranks "1, 3, 3, 4", the last of the places of what is tied, as ``competition_ranks``."""
+    return np.asarray(values.shape[-1] + 1 - competition_ranks(-values))
+
+
 def mid_ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return ranks from the lowest value up, along the last axis; what is tied shares the mean of its places.
 
     They are those of ``scipy.stats.rankdata(values, axis=-1)``, where no value is NaN.
     """
-    last = values.shape[-1] + 1 - competition_ranks(-values)
-    return np.asarray((competition_ranks(values) + last) / 2, dtype=np.float64)
+    return np.asarray((competition_ranks(values) + last_ranks(values)) / 2, dtype=np.float64)
 
 
 def normal_quantile(prob: float) -> float:

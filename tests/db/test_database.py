@@ -18,6 +18,7 @@ from db import Database
 from db.bundle import write_bundle
 from db.database import (
     LATEST_REVISION,
+    PROJECT_ROOT,
     create_database_engine,
     database_url,
     exclusive,
@@ -30,8 +31,6 @@ from db.models import Base
 from db.records import BenchmarkInfo
 from db.repositories import benchmarks, bundles
 from tests.db import samples
-
-PROJECT_ROOT = Path(__file__).parents[2]
 
 
 def test_the_default_is_a_file_in_the_project(monkeypatch):
