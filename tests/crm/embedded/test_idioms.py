@@ -19,10 +19,12 @@ from crm.embedded.model import embedded_crm
         ("two pages max", "1000 words max"),
         ("fits on one page", "at most 500 words"),
         ("about half a page", "about 250 words"),
+        ("keep it to one page", "keep it to 500 words"),
         # What says no length stays as it is.
         ("no longer than 50 words", "no more than 50 words"),
         ("no longer use emojis", "no longer use emojis"),
         ("like a page from a novel", "like a page from a novel"),
+        ("links to a page", "links to a page"),
         ("longer answers than usual", "longer answers than usual"),
         ("no more bullet points", "no more bullet points"),
     ],
