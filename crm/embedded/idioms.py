@@ -17,7 +17,8 @@ _NOT = r"\b(?:no|not|never|nothing|\w+n't)(?: (?:be|go|get|run|much|any|a bit|ev
 _PAGES = {"half a": 0.5, "a": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0}
 _ABOUT_PAGES = re.compile(
     r"(?P<before>\b(?:than|most|least|under|below|over|above|exceed(?:ing)?|within|about|around|max(?:imum)?"
-    r"|maximum of|(?:limit|keep|kept|cut|cap|trim|stick|hold|down|up)\w*(?: \w+)? to|fits? (?:on|in|into|onto)) )?"
+    r"|maximum of|(?:limit|keep|kept|cut|cap|trim|stick|hold|down|up)\w*(?: \w+)? to"
+    r"|fits? (?:on|in|into|onto)) )?"
     rf"\b(?P<pages>{'|'.join(_PAGES)}|\d{{1,2}})(?: (?:single|full|whole))? pages?\b"
     r"(?P<after> (?:at (?:the )?(?:very )?most|max(?:imum)?|tops|or less|or shorter|long|in length)\b)?",
     re.IGNORECASE,
