@@ -26,17 +26,19 @@ class Contenders:
         win_rate: [L], fractions.
         samples: [B, L], win rates in each resample.
         n_queries: [L], on how many queries each rests, or how many equal ones they are worth if weighted.
+        in_log_odds: Whether they are compared in log-odds, as the judge errs.
     """
 
     llms: tuple[str, ...]
     win_rate: NDArray[np.float64]
     samples: NDArray[np.float32]
     n_queries: NDArray[np.int64]
+    in_log_odds: bool
 
     @cached_property
     def pairs_apart(self) -> NDArray[np.bool_]:
         """[L, L], which pairs can be told apart, at 5 % for all pairs together; it takes long."""
-        return distinguishable(self.win_rate, self.samples, self.n_queries)
+        return distinguishable(self.win_rate, self.samples, self.n_queries, in_log_odds=self.in_log_odds)
 
 
 def contenders(service: Service, view: View) -> Contenders | None:
@@ -52,6 +54,7 @@ def contenders(service: Service, view: View) -> Contenders | None:
         found.win_rate[rows],
         found.samples()[:, rows],
         np.floor(found.columns["n_effective"][rows]).astype(np.int64),
+        bool(np.any(found.judge_error)),
     )
 
 
@@ -78,7 +81,7 @@ def offers(
     return choose(
         [found.llms[row] for row in rows],
         win_rate,
-        apart_from_first(win_rate, samples, n_queries),
+        apart_from_first(win_rate, samples, n_queries, in_log_odds=found.in_log_odds),
         catalogue,
         apart=None if pairs_apart is None else pairs_apart[np.ix_(rows, rows)],
         benchmark=leaderboard.benchmark.info.slug,

@@ -318,18 +318,20 @@ def _as_sole(whole: Floats, named: Floats) -> Floats:
 
 
 def _as_list(whole: Floats, parts: Floats) -> Floats:
-    """Read “warm and funny” as both, where each is plain and one is what the whole was read as.
+    """Read “warm and funny” as both, where each is plain and the whole was read as about one of them.
 
-    What is far behind the first concept of a part is not taken as read: beside a whole list it would weigh as
-    much as another part.
+    The whole may have been read the wrong way round: “step by step, but no numbering” wants steps. What is
+    far behind the first concept of a part is not taken as read: beside a whole list it would weigh as much as
+    another part.
 
     Args:
         whole: Probabilities of the classes ``[1 + 2 K]``.
         parts: Those of each of P wishes ``[P, 1 + 2 K]``.
     """
     meant = set(parts.argmax(axis=1).tolist())
-    is_plain = parts.max(axis=1).min() > _A_WISH
-    if is_plain and len(meant) > 1 and int(whole.argmax()) in meant:
+    is_plain = parts[:, 1:].max(axis=1).min() > _A_WISH
+    about = {(each - 1) // 2 for each in meant}
+    if is_plain and len(meant) > 1 and int(whole[1:].argmax()) // 2 in about:
         of_concept = parts[:, 1:].reshape(len(parts), -1, 2).sum(axis=2)
         near = of_concept >= _FAR_BEHIND * of_concept.max(axis=1, keepdims=True)
         mean: Floats = np.append(0.0, (parts[:, 1:] * np.repeat(near, 2, axis=1)).mean(axis=0))

@@ -119,10 +119,14 @@ def bootstrap_win_rates(
     return samples
 
 
+def log_odds(rate: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return win rates in log-odds, those of none and of all as of one in 200 and of all but one."""
+    return np.asarray(logit(np.clip(rate.astype(np.float64), _LEAST_RATE, 1.0 - _LEAST_RATE)))
+
+
 def shifted(samples: NDArray[np.float32], error: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return sampled win rates ``[B, L]`` with errors ``[B, L]`` in log-odds added, NaN where they were."""
-    odds = logit(np.clip(samples.astype(np.float64), _LEAST_RATE, 1.0 - _LEAST_RATE))
-    return np.asarray(expit(odds + error), dtype=np.float32)
+    return np.asarray(expit(log_odds(samples) + error), dtype=np.float32)
 
 
 def percentile_interval(

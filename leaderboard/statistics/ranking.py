@@ -51,6 +51,10 @@ class Rated(Protocol):
         """[L], on how many queries each win rate rests."""
 
     @property
+    def judge_error(self) -> JudgeError:
+        """By how much the judge mistakes an LLM on all queries alike, in log-odds; 0 if by nothing."""
+
+    @property
     def columns(self) -> Mapping[str, NDArray[np.float64]]:
         """[L] for each of ``STATISTIC_COLUMNS``, by its key."""
 

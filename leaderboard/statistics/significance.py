@@ -2,6 +2,8 @@
 
 All of it comes from the bootstrap samples of the win rates, which all LLMs share, so that differences are
 paired: two LLMs that win and lose on the same queries are told apart sooner than their intervals suggest.
+Where a judge errs, it errs in log-odds, and differences are looked at in them: 99 % and 85 % may differ for
+certain although the error of 85 % alone is as wide as what lies between.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.statistics.bootstrap import LEVEL, percentile_interval
+from leaderboard.statistics.bootstrap import LEVEL, log_odds, percentile_interval
 from leaderboard.statistics.ranking import Rated
 from leaderboard.statistics.ranks import as_t, normal_quantile, t_quantile
 
@@ -59,6 +61,7 @@ class PairwiseSignificance:
         apart: [L, L], which pairs can be told apart, at 5 % for all pairs together.
         group: [L], number of the LLM's group, from 0; no two LLMs of a group can be told apart.
         first: [L], share of resamples in which each is first; those who share a first place share it here.
+        in_log_odds: Whether differences are looked at in log-odds, as the judge errs.
     """
 
     llms: tuple[str, ...]
@@ -69,6 +72,7 @@ class PairwiseSignificance:
     apart: NDArray[np.bool_]
     group: NDArray[np.intp]
     first: NDArray[np.float64]
+    in_log_odds: bool = False
 
     def members(self, group: int) -> tuple[str, ...]:
         """Return the LLMs of a group, best first."""
@@ -76,7 +80,7 @@ class PairwiseSignificance:
 
     def like_first(self) -> tuple[str, ...]:
         """Return the first LLM and those that, looked at one by one, cannot be told apart from it."""
-        apart = apart_from_first(self.win_rate, self.samples, self.n_queries)
+        apart = apart_from_first(self.win_rate, self.samples, self.n_queries, in_log_odds=self.in_log_odds)
         return tuple(self.llms[row] for row in np.flatnonzero(~apart))
 
     def compare(self, first: str, second: str) -> PairComparison:
@@ -94,12 +98,11 @@ class PairwiseSignificance:
                 raise LeaderboardError(f"{llm!r} is not ranked here: choose one of {', '.join(self.llms)}.")
         left, right = self.llms.index(first), self.llms.index(second)
         difference = float(self.win_rate[left] - self.win_rate[right])
-        sampled, drawn = (each[:, left] - each[:, right] for each in (self.samples, self.drawn))
-        error, of_draw = float(np.nanstd(sampled)), float(np.nanstd(drawn))
+        sampled = self.samples[:, left] - self.samples[:, right]
         sampled = sampled[~np.isnan(sampled)]
         n = int(min(self.n_queries[left], self.n_queries[right]))
         low, high = percentile_interval(sampled[:, np.newaxis])
-        more = _more_queries(difference, error, of_draw, n)
+        more = _more_queries(*self._difference_and_errors(left, right), n)
         return PairComparison(
             difference=difference,
             low=min(float(low[0]), difference),
@@ -108,6 +111,15 @@ class PairwiseSignificance:
             apart=more == 0,
             more_queries=more,
         )
+
+    def _difference_and_errors(self, left: int, right: int) -> tuple[float, float, float]:
+        """Return a difference as it is looked at, its standard error, and the part that the draw makes."""
+        rates, *samples = (
+            _looked_at(each[..., [left, right]], in_log_odds=self.in_log_odds)
+            for each in (self.win_rate, self.samples, self.drawn)
+        )
+        error, of_draw = (float(np.nanstd(each[:, 0] - each[:, 1])) for each in samples)
+        return float(rates[0] - rates[1]), error, of_draw
 
 
 def pairwise_significance(
@@ -123,7 +135,8 @@ def pairwise_significance(
     drawn, win_rate = found.drawn(), found.win_rate[ranked]
     samples = found.mistaken(drawn)[:, ranked]
     n_queries = np.floor(found.columns["n_effective"][ranked]).astype(np.int64)
-    apart = distinguishable(win_rate, samples, n_queries)
+    in_log_odds = bool(np.any(found.judge_error))
+    apart = distinguishable(win_rate, samples, n_queries, in_log_odds=in_log_odds)
     return PairwiseSignificance(
         llms=tuple(llms[row] for row in ranked),
         win_rate=win_rate,
@@ -133,11 +146,16 @@ def pairwise_significance(
         apart=apart,
         group=groups(apart),
         first=_share_of_first_places(samples),
+        in_log_odds=in_log_odds,
     )
 
 
 def distinguishable(
-    win_rate: NDArray[np.floating], samples: NDArray[np.floating], n_queries: NDArray[np.integer]
+    win_rate: NDArray[np.floating],
+    samples: NDArray[np.floating],
+    n_queries: NDArray[np.integer],
+    *,
+    in_log_odds: bool = False,
 ) -> NDArray[np.bool_]:
     """Return which pairs of LLMs differ by more than chance, with all pairs looked at together.
 
@@ -151,10 +169,12 @@ def distinguishable(
         win_rate: [L].
         samples: [B, L], of the same; NaN where a resample says nothing.
         n_queries: [L], on how many queries each rests; on one query nobody is told apart.
+        in_log_odds: Whether the differences are those of log-odds.
 
     Returns:
         [L, L], symmetric, False on the diagonal.
     """
+    win_rate, samples = (_looked_at(each, in_log_odds=in_log_odds) for each in (win_rate, samples))
     difference = win_rate[:, np.newaxis] - win_rate
     error = _paired_errors(samples)
     varies = error > 0
@@ -175,7 +195,11 @@ def distinguishable(
 
 
 def apart_from_first(
-    win_rate: NDArray[np.floating], samples: NDArray[np.floating], n_queries: NDArray[np.integer]
+    win_rate: NDArray[np.floating],
+    samples: NDArray[np.floating],
+    n_queries: NDArray[np.integer],
+    *,
+    in_log_odds: bool = False,
 ) -> NDArray[np.bool_]:
     """Return which LLMs can be told apart from the first, each of them looked at by itself.
 
@@ -186,10 +210,12 @@ def apart_from_first(
         win_rate: [L].
         samples: [B, L], of the same; NaN where a resample says nothing.
         n_queries: [L], on how many queries each rests.
+        in_log_odds: Whether the differences are those of log-odds.
 
     Returns:
         [L], False for the first.
     """
+    win_rate, samples = (_looked_at(each, in_log_odds=in_log_odds) for each in (win_rate, samples))
     difference = np.abs(win_rate[0] - win_rate)
     error = _spread(samples[:, [0]] - samples)
     n = np.minimum(n_queries[0], n_queries)
@@ -217,6 +243,11 @@ def groups(apart: NDArray[np.bool_]) -> NDArray[np.intp]:
             start = row
         group[row] = group[row - 1] + (start == row)
     return group
+
+
+def _looked_at(rate: NDArray[np.floating], *, in_log_odds: bool) -> NDArray[np.floating]:
+    """Return win rates, or samples of them, on the scale on which they are compared."""
+    return log_odds(rate) if in_log_odds else rate
 
 
 def _paired_errors(samples: NDArray[np.floating]) -> NDArray[np.float64]:
