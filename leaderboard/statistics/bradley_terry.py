@@ -275,6 +275,7 @@ def bradley_terry(
     Args:
         used: [Q], which queries count.
         compared: [L], who is; as a rule ``Coverage.comparable``. The others' duels do not count.
+        judge_error: Of duels that are decided; an LLM's is smaller by the share of its duels that are tied.
 
     Raises:
         LeaderboardError: as ``duels``.
@@ -283,6 +284,8 @@ def bradley_terry(
     among = Margins(known, margins.penalty, margins.alike, margins.surely)
     found = duels(among, categories, used=used, weights=weights, soft=soft)
     strength = _strengths(found.won.sum(axis=1), found.pairs.sum(axis=0))
+    if np.any(judge_error):  # of what neither has there is nothing to be mistaken
+        judge_error = judge_error * among.share_decided(used)
     return BradleyTerry(found, strength, strata[found.kept], judge_error)
 
 

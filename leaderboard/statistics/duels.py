@@ -92,6 +92,18 @@ class Margins:
         verdict[:, answered] = self._verdicts(asked, penalty, soft=False)
         return verdict
 
+    def share_decided(self, used: Mask) -> _Array:
+        """[L], share of an LLM's duels on the queries in use that nobody ties; 1 for who fought none."""
+        tied, fought = np.zeros((2, len(self.asked)))
+        for standing in (self.asked - self.taken_off)[:, used].T:
+            rows = np.flatnonzero(~np.isnan(standing))
+            ordered = np.sort(standing[rows])
+            beaten = np.searchsorted(ordered, standing[rows] - self.alike, side="right")
+            not_ahead = np.searchsorted(ordered, standing[rows] + self.alike, side="left")
+            tied[rows] += not_ahead - beaten - 1
+            fought[rows] += len(rows) - 1
+        return np.asarray(1.0 - np.divide(tied, fought, out=np.zeros_like(tied), where=fought > 0))
+
     def _verdicts(self, asked: _Array, penalty: _Array, *, soft: bool) -> _Array:
         """Verdicts on responses ahead by so much in what is asked, and in penalties, which count against."""
         ahead = asked - penalty

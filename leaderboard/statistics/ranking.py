@@ -33,6 +33,7 @@ from leaderboard.statistics.win_rate import checked_weights, outcomes, win_rates
 
 # Win rates that agree to so many decimals are tied: sums of the same terms in another order differ by less.
 TIE_DECIMALS = 12
+_TIE = 0.5
 
 
 JudgeError: TypeAlias = float | NDArray[np.float64]
@@ -190,6 +191,7 @@ def estimate(
 
     Args:
         used: [Q], which queries count.
+        judge_error: Of comparisons that are decided; an LLM's is smaller by the share of those that are tied.
 
     Raises:
         LeaderboardError: if no query is in use; if ``terms`` does not match ``prob``; as in ``win_rate``.
@@ -200,6 +202,9 @@ def estimate(
         raise LeaderboardError("No query is selected: choose at least one topic that has queries.")
     outcome, weight = outcomes(prob[:, counted], soft=soft), all_weights[counted]
     plain, mean_prob = win_rates(outcome, weight), win_rates(prob[:, counted], weight)
+    if np.any(judge_error):  # of what neither has there is nothing to be mistaken
+        decided = win_rates(np.where(np.isnan(outcome), np.nan, outcome != _TIE), weight)
+        judge_error = judge_error * np.nan_to_num(decided, nan=1.0)
     if terms is None:
         return Estimate(outcome, weight, strata[counted], plain, mean_prob, judge_error=judge_error)
     if terms.shape[:2] != prob.shape:

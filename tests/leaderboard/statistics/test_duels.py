@@ -174,6 +174,20 @@ class TestMarginsOfSingleResponses:
         assert [margins.best_other(row, 0) for row in range(3)] == [1, 0, 0]
         assert margins.best_other(0, 1) is None
 
+    def test_the_share_of_duels_that_are_decided_leaves_out_ties_in_queries_in_use(self) -> None:
+        asked = np.round(drawn(7, 40, answered=0.8))
+        margins, used = Margins(asked, alike=0.5), np.arange(40) % 3 > 0
+        shares = []
+        for row in range(7):
+            verdict = np.delete(margins.between(row, soft=False), row, axis=0)[:, used]
+            shares.append(np.mean(verdict[~np.isnan(verdict)] != 0.5))
+
+        np.testing.assert_allclose(margins.share_decided(used), shares)
+        assert 0.2 < np.mean(shares) < 0.9
+        assert Margins(np.array([[1.0, NAN], [2.0, NAN], [NAN, 1.0]])).share_decided(
+            np.ones(2, dtype=np.bool_)
+        ).tolist() == [1, 1, 1]
+
     def test_the_typical_response_is_the_median_of_who_answered(self) -> None:
         margins = Margins(np.array([[1.0, NAN, 1.0], [2.0, NAN, 1.02], [9.0, NAN, NAN]]), alike=0.04)
 

@@ -180,3 +180,40 @@ def test_all_at_once_the_first_is_compared_with_each_as_by_itself() -> None:
     assert alone[0] is False
     assert any(alone)
     assert not all(alone[1:])
+
+
+class TestTheJudgesError:
+    def test_leaves_far_apart_who_comes_first_in_every_draw(self) -> None:
+        """It makes 85 % uncertain by 20 points, and 99 % by hardly one: that is no reason to take them for
+        alike."""
+        wins = np.stack([np.arange(500) < 495, np.arange(500) < 425, np.arange(500) < 415]).astype(float)
+        found = pairwise_significance(replace(estimated(wins), judge_error=0.6), list("abc"))
+
+        assert found.first[0] > 0.995
+        assert found.like_first() == ("a",)
+        assert found.compare("a", "b").apart
+        assert found.apart[0, 1]
+        assert not found.compare("b", "c").apart
+
+    @pytest.mark.parametrize(("strength", "error"), [(0.0, 0.6), (0.0, 1.2), (1.7, 0.6)])
+    def test_tells_apart_hardly_ever_who_is_equal(self, strength: float, error: float) -> None:
+        """Five LLMs of one strength, each mistaken by as much as the judge may; in win rates a pair would be
+        told apart in every eighth to sixth set around 50 %."""
+        rng = np.random.default_rng(0)
+        wrong = []
+        for seed in range(150):
+            odds = strength + rng.normal(0.0, error, size=5)
+            wins = drawn((1 / (1 + np.exp(-odds))).tolist(), 300, seed)
+            found = pairwise_significance(replace(estimated(wins), judge_error=error), list("abcde"))
+            wrong.append(found.apart.any())
+
+        assert np.mean(wrong) <= 0.09
+
+    def test_is_of_what_was_decided(self) -> None:
+        """Where only one in ten answers differs in what is asked, the judge mistakes one in ten at most."""
+        wins = np.full((2, 200), 0.5)
+        wins[0, :20] = 1.0
+        found = estimate(wins, np.zeros(200, dtype=int), used=np.ones(200, dtype=bool), judge_error=0.5)
+
+        np.testing.assert_allclose(found.judge_error, [0.05, 0.0])
+        assert pairwise_significance(found, list("ab")).compare("a", "b").apart
