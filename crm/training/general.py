@@ -420,7 +420,7 @@ def leave_ratings_out(
     return predicted
 
 
-def _judged(corpora: Path) -> list[Mapping[str, Any]]:
+def _judged(corpora: Path) -> list[dict[str, Any]]:
     path = corpora / PREFERENCES_FILE
     rows = [row for _, row in read_rows(path, _COLUMNS)]
     if rows and (missing := [column for column in _COLUMNS if column not in rows[0]]):
