@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -33,7 +34,12 @@ SHOWN_ERRORS = (LeaderboardError, CRMError, DatabaseError)
 _LINK_DELAY = 3.0
 """Seconds in which a browser may still send an address that has been replaced."""
 
-_MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|:$<>~")
+_MARKDOWN = frozenset(r"\`*_{}[]()#+-=.!|:$<>~&")
+_BARE_LINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
+"""Where the browser would see, once escapes have been read, that a text is an address."""
+_WORD_JOINER = "\u2060"
+"""Seen by nobody, and no part of an address."""
+_SOURCE = re.compile(r"(https?://[^\s<>]*[^\s<>.,;:!?'\")\]])")
 
 
 @st.cache_resource(show_spinner="Opening the database …")
@@ -237,8 +243,18 @@ def page_colour() -> str:
 
 
 def plain(text: str) -> str:
-    """Return text as labels and captions show it literally, without Markdown or directives taking effect."""
-    return "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in text)
+    """Return text as labels and captions show it literally, without Markdown or directives taking effect.
+
+    Addresses in it do not become links: nobody here vouches for them.
+    """
+    unlinked = _BARE_LINK.sub(_WORD_JOINER, text)
+    return "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in unlinked)
+
+
+def with_links(text: str) -> str:
+    """Return text as ``plain`` does, but for addresses of pages, which are links: for sources, where they
+    are meant."""
+    return "".join(f"<{part}>" if _SOURCE.fullmatch(part) else plain(part) for part in _SOURCE.split(text))
 
 
 def navigation() -> Page:
