@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 from plotly.graph_objects import Figure
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from crm import registry
@@ -199,6 +200,15 @@ def form_round(section: str) -> int:
     """Return how many changes this session made: part of forms' keys, so that they are empty again."""
     made: int = st.session_state.get(f"{section}_round", 0)
     return made
+
+
+def show_place(bar: DeltaGenerator) -> Callable[[int], None]:
+    """Return what shows in a progress bar at which place one waits until one's texts are read."""
+
+    def show_it(place: int) -> None:
+        bar.progress(0.0, f"Waiting at place {place}: the files of others are read first")
+
+    return show_it
 
 
 def draw_chart(figure: Figure, alt: str) -> None:
