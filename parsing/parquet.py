@@ -13,8 +13,8 @@ from parsing.limits import MAX_COLUMNS, ParseError
 
 _MAX_BATCH = 256 * 2**20
 """Bytes that the rows read at a time may have."""
-_VALUE = 8
-"""Bytes that a value counts for at least: files have nulls, and repeats of a value, for nothing."""
+_ROW = 8
+"""Bytes that a row counts for at least: files have nulls, and repeats of a value, for nothing."""
 
 
 @contextmanager
@@ -69,7 +69,7 @@ class ParquetTable:
         Raises ParseError: They are more than a file of this size may hold.
         """
         # A value may stand once in the file and in every row: with so few rows at a time, all fit even then.
-        largest = max((sum(size for _, size in group) for group in self._groups()), default=0)
+        largest = max(self._group_sizes(), default=0)
         rows = max(1, min(at_a_time, _MAX_BATCH // max(1, largest)))
         unpacked = 0
         for batch in self.file.iter_batches(batch_size=rows, columns=list(columns)):
@@ -82,14 +82,11 @@ class ParquetTable:
         """Raise a ParseError if the file says that it holds more than is read of one of its size."""
         if self.file.metadata.num_columns > MAX_COLUMNS:
             raise ParseError(f"more than {MAX_COLUMNS:,} columns")
-        chunks = [chunk for group in self._groups() for chunk in group]
-        values = max(self.n_rows, sum(n_values for n_values, _ in chunks))
-        if max(_VALUE * values, sum(size for _, size in chunks)) > self.most:
+        if max(_ROW * self.n_rows, sum(self._group_sizes())) > self.most:
             raise unpacks_to_more(self.most)
 
-    def _groups(self) -> Iterator[list[tuple[int, int]]]:
-        """Yield of every group of rows the number of values and the unpacked bytes of each column."""
+    def _group_sizes(self) -> list[int]:
+        """Return how many bytes every group of rows unpacks to, each value that is repeated counted once."""
+        # Asking for the metadata of a single column ends the process where they are damaged (PyArrow 26).
         metadata = self.file.metadata
-        for group in map(metadata.row_group, range(metadata.num_row_groups)):
-            columns = map(group.column, range(group.num_columns))
-            yield [(column.num_values, column.total_uncompressed_size) for column in columns]
+        return [int(metadata.row_group(group).total_byte_size) for group in range(metadata.num_row_groups)]

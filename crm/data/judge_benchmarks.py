@@ -179,7 +179,7 @@ def _fields(file: Path) -> frozenset[str]:
     try:
         with open_parquet(file) as table:
             return frozenset(table.names)
-    except (ParseError, OSError) as error:
+    except (ParseError, UnicodeDecodeError, OSError) as error:
         raise _unreadable(file, error) from error
 
 

@@ -1,5 +1,7 @@
 import os
+import sys
 from pathlib import Path
+from subprocess import run
 
 import pyarrow as pa
 import pytest
@@ -7,6 +9,8 @@ from pyarrow import parquet
 
 from parsing.limits import ParseError
 from parsing.parquet import open_parquet
+
+ROOT = Path(__file__).parents[2]
 
 
 def written(folder: Path, **columns: pa.Array) -> Path:
@@ -76,6 +80,29 @@ def test_what_is_no_parquet_file_is_said_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(ParseError) as raised:
             n_read(path)
         assert "\n" not in str(raised.value)
+
+
+def test_a_damaged_footer_ends_no_process(tmp_path: Path) -> None:
+    """PyArrow ends the process where the metadata of one column are asked for and are damaged."""
+    path = written(tmp_path, a=pa.array(["one", "two"]), b=pa.array(["three", None]))
+    read_all_damages = """
+import sys
+from pathlib import Path
+from parsing.limits import ParseError
+from parsing.parquet import open_parquet
+path = Path(sys.argv[1])
+whole = path.read_bytes()
+footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+for place in range(footer, len(whole)):
+    for changed in (0, 6, 255):
+        path.write_bytes(whole[:place] + bytes([changed]) + whole[place + 1:])
+        try:
+            with open_parquet(path) as table:
+                list(table.batches(table.names, 10))
+        except (ParseError, OSError, UnicodeDecodeError):
+            pass
+"""
+    run([sys.executable, "-c", read_all_damages, str(path)], check=True, cwd=ROOT)
 
 
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:
