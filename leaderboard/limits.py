@@ -26,6 +26,8 @@ class Limits:
     """The limits; a session is a visit, from the first page to the last.
 
     Attributes:
+        upload_megabytes: Of the files that a session has sent; they are kept until it ends.
+        upload_megabytes_of_all: Of those of all sessions together.
         upload_files: Uploads that a session keeps.
         upload_responses: Responses in them.
         upload_llms: LLMs in them.
@@ -40,6 +42,8 @@ class Limits:
             interview, and answers to live questions.
     """
 
+    upload_megabytes: int = 200
+    upload_megabytes_of_all: int = 500
     upload_files: int = 10
     upload_responses: int = 2_000
     upload_llms: int = 50
