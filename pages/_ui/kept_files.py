@@ -69,7 +69,7 @@ class LimitsKeptFiles:
             return f"A session keeps files of up to {of_one:,} MB: reload the page to begin anew."
         if kept.total() + size > of_all * _MB:
             return (
-                f"All visitors together keep files of up to {of_all:,} MB, which is reached: come back later."
+                f"All visitors together keep files of up to {of_all:,} MB, which is reached: wait a little."
             )
         return ""
 
