@@ -38,8 +38,8 @@ _LINK_DELAY = 3.0
 _MARKDOWN = frozenset(r"\`*_{}[]()#+-=.!|:$<>~&")
 _BARE_LINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 """Where the browser would see, once escapes have been read, that a text is an address."""
-_WORD_JOINER = "\u2060"
-"""Seen by nobody, and no part of an address."""
+_NOTHING = ":small[]"
+"""Markdown for nothing: it parts a text for the browser, and changes neither its looks nor what is copied."""
 _SOURCE = re.compile(r"(https?://[^\s<>]*[^\s<>.,;:!?'\")\]])")
 
 
@@ -257,8 +257,10 @@ def plain(text: str) -> str:
 
     Addresses in it do not become links: nobody here vouches for them.
     """
-    unlinked = _BARE_LINK.sub(_WORD_JOINER, text)
-    return "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in unlinked)
+    return _NOTHING.join(
+        "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in part)
+        for part in _BARE_LINK.split(text)
+    )
 
 
 def with_links(text: str) -> str:

@@ -34,17 +34,21 @@ def read(markdown: str) -> str:
     return "".join(part.content or "\n" for part in parts)
 
 
+def pieces(markdown: str) -> list[str]:
+    """The texts of a browser's elements: Streamlit makes an empty element of ``:small[]``."""
+    return read(markdown).split(":small[]")
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_in_a_strangers_text_becomes_a_link(text: str) -> None:
-    shown = read(plain(text))
-    assert not any(address.search(shown) for address in ADDRESSES)
-    assert "".join(shown.replace("\u2060", "").split()) == "".join(text.split())
+    shown = pieces(plain(text))
+    assert not any(address.search(piece) for address in ADDRESSES for piece in shown)
+    assert "".join("".join(shown).split()) == "".join(text.split())
 
 
 @given(st.lists(st.sampled_from([*"ab.:/@&;-_ \\", "www", "http", "https", "://", "&colon;"])).map("".join))
 def test_no_pieces_make_a_link_together(text: str) -> None:
-    shown = read(plain(text))
-    assert not any(address.search(shown) for address in ADDRESSES)
+    assert not any(address.search(piece) for address in ADDRESSES for piece in pieces(plain(text)))
 
 
 def test_addresses_of_sources_are_links_with_their_address_as_text() -> None:
