@@ -10,6 +10,7 @@ from api.metrics import CountsRequests, Metrics
 from api.settings import Settings
 from leaderboard.render.html import STYLE_SHEET
 from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_element
+from pages._ui.kept_files import LimitsKeptFiles
 from pages._ui.security import SecurityHeaders
 from pages._ui.session import shared_service
 
@@ -19,7 +20,7 @@ SETTINGS = Settings.from_environment()
 METRICS = Metrics(shared_service) if SETTINGS.metrics else None
 
 routes: list[BaseRoute] = []
-middleware = [Middleware(SecurityHeaders), Middleware(FirstPage, end=END)]
+middleware = [Middleware(SecurityHeaders), Middleware(LimitsKeptFiles), Middleware(FirstPage, end=END)]
 if SETTINGS.api:
     routes.append(Mount(PATH, app=application(shared_service, SETTINGS)))
 if METRICS is not None:

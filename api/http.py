@@ -18,14 +18,14 @@ from starlette.middleware.cors import CORSMiddleware
 
 from api import replies
 from api.asked import BenchmarkQuery, RankQuery, ReplyFormat, benchmark_or_first
-from api.limits import MAX_BODY, RETRY_SECONDS, BusyError, Desk, LimitedRoute
+from api.limits import MAX_BODY, RETRY_SECONDS, Desk, LimitedRoute
 from api.settings import JUDGES_VARIABLE, Settings
 from crm.errors import CRMError, UnavailableError
 from crm.registry import get_crm
 from db import DatabaseError
 from db.errors import NotFoundError
 from leaderboard.citation import version
-from leaderboard.errors import LeaderboardError
+from leaderboard.errors import BusyError, LeaderboardError
 from leaderboard.file_formats import FileFormat, file_of
 from leaderboard.ranked import Ranked, rank_view
 from leaderboard.scoring_jobs.progress import State
@@ -148,10 +148,13 @@ def _add_routes(app: FastAPI, service: Callable[[], Service], settings: Settings
 def _rank(request: Request, asked: RankQuery, service: Service) -> Response:
     view = asked.view(service)
     waiting = hashlib.sha256(view.to_link().encode()).hexdigest()
-    ranked = rank_view(service, view, subscriber=f"api {waiting}", patience=PATIENCE)
+    subscriber = f"api {waiting}"
+    ranked = rank_view(service, view, subscriber=subscriber, patience=PATIENCE)
     judging = ranked.leaderboard.judging
     if judging is not None and judging.current.state is State.FAILED:
         raise UnavailableError(judging.current.message or "The judge failed: see the log of the server.")
+    if judging is not None and judging.current.state is State.STOPPED:
+        service.resume(view, subscriber)  # a judge pauses now and then; a program that asks says “go on”
     if judging is not None and judging.current.state is not State.FINISHED:
         return _at_work(request, ranked)
     if asked.format is ReplyFormat.JSON:

@@ -10,7 +10,7 @@ from fastapi import HTTPException, Request
 from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
-from leaderboard.errors import LeaderboardError
+from leaderboard.errors import BusyError
 from parsing.documents import read_json
 from parsing.limits import ParseError
 
@@ -34,10 +34,6 @@ MOST_WAITING = 32
 RETRY_SECONDS = 5
 
 T = TypeVar("T")
-
-
-class BusyError(LeaderboardError):
-    """So many requests wait already that another one would wait for too long."""
 
 
 class Desk:

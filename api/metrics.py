@@ -1,4 +1,4 @@
-"""Figures on the running server for Prometheus: requests, jobs of slow judges, memory and processor time."""
+"""Figures on the running server for Prometheus: requests, slow judges, caches, memory, processor time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, PlatformCollector, ProcessCollector
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 from starlette.requests import Request
@@ -42,6 +42,7 @@ class Metrics:
             "usl_http_request_seconds", "Time until an answer was sent.", ("part",), registry=self._registry
         )
         self._registry.register(_Jobs(service))
+        self._registry.register(_Caches(service))
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
 
@@ -109,3 +110,23 @@ class _Jobs(Collector):
         for state, number in self._service().jobs().items():
             family.add_metric([state.value], number)
         yield family
+
+
+class _Caches(Collector):
+    """What the caches of results have done; a ranking whose parts are there takes no time."""
+
+    def __init__(self, service: Callable[[], Service]) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the figures."""
+        asked = CounterMetricFamily(
+            "usl_cache_results", "Results that were asked for.", labels=["cache", "outcome"]
+        )
+        kept = GaugeMetricFamily("usl_cache_kept", "Results that are kept in memory.", labels=["cache"])
+        for name, figures in self._service().caches().items():
+            asked.add_metric([name, "hit"], figures.hits)
+            asked.add_metric([name, "miss"], figures.misses)
+            kept.add_metric([name], figures.kept)
+        yield asked
+        yield kept

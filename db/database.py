@@ -81,8 +81,11 @@ def reason(error: Exception, url: URL) -> str:
 
 def _parse(url: str) -> URL:
     try:
-        parsed = make_url(url)
+        url.encode()  # which halves of surrogate pairs cannot be
+        parsed = None if "\0" in url else make_url(url)
     except (ArgumentError, ValueError):
+        parsed = None
+    if parsed is None:
         # The text of the URL may hold a password, so it is neither quoted nor chained.
         raise DatabaseError(f"The database URL is malformed; it must look like {_SHAPES}.") from None
     backend = parsed.drivername.split("+", 1)[0]
@@ -99,7 +102,13 @@ def _parse(url: str) -> URL:
 
 def _sqlite_engine(url: URL) -> Engine:
     file = Path(str(url.database))
-    if file.exists() and not file.is_file():
+    try:
+        is_other = file.exists() and not file.is_file()
+    except OSError as error:  # a name that is too long
+        raise DatabaseError(
+            f"Cannot open {place(url)}: {error.strerror}; set {URL_VARIABLE} to another."
+        ) from None
+    if is_other:
         raise DatabaseError(
             f"Cannot open {place(url)}: it is a folder or a device; set {URL_VARIABLE} to a file in a folder."
         )

@@ -20,6 +20,7 @@ from crm.llm.structured import TRIES, UnusableReplyError, ask_until_usable, pars
 from crm.protocol import Pair, Question, Verdict
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import PairReport
+from leaderboard.limits import ask_llm_once_more
 from leaderboard.view import View
 
 LOWEST: Final = -5
@@ -175,6 +176,7 @@ class Critic:
                 ) from error
 
     def _ask(self, prompt: str) -> str:
+        ask_llm_once_more()
         reply = self._llm.ask(prompt)
         if reply.status == ReplyStatus.TRUNCATED:
             raise LeaderboardError(f"The reply of {self.name} was cut: raise 'max_tokens' in its table.")

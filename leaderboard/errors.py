@@ -17,6 +17,10 @@ class UploadError(LeaderboardError):
         super().__init__(f"{file}{'' if row is None else f', row {row}'}: {reason}")
 
 
+class BusyError(LeaderboardError):
+    """So many wait already, or ask so often, that another one would wait for too long."""
+
+
 class AdminError(LeaderboardError):
     """Somebody who is not admitted to change data; the message never holds a token.
 

@@ -22,6 +22,7 @@ from crm.llm.endpoint import InteractiveLLM
 from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings, llms_file, read_llms
 from crm.protocol import NamesUnits, Pair, Question
 from leaderboard.errors import LeaderboardError
+from leaderboard.limits import ask_llm_once_more
 from leaderboard.llm_facts.configured import has_price, with_prices
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.result import Leaderboard
@@ -150,6 +151,8 @@ def ask(panel: Panel, question: str, criteria: CriteriaSet, crm: str) -> LiveAns
             f"The question has {len(question):,} characters, where {MOST_CHARACTERS:,} are the most: "
             "shorten it."
         )
+    for _ in panel.roles:
+        ask_llm_once_more()
     with ThreadPoolExecutor(len(panel.roles)) as pool:
         replies = dict(
             zip(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from db.repositories.collections import collection_of
 from db.repositories.llm_answers import list_themes
 from db.source_records import CollectionRecord
 from leaderboard.benchmark import LoadedBenchmark, response_features, style_counts
-from leaderboard.cache import SharedCache
+from leaderboard.cache import CacheFigures, SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
 from leaderboard.live_ranking import LiveRankings
@@ -129,6 +130,18 @@ class Service:
     def jobs(self) -> dict[State, int]:
         """Return how many score matrices of slow judges are filled now and how many wait for that."""
         return self._live.jobs()
+
+    def caches(self) -> dict[str, CacheFigures]:
+        """Return what the caches of results have done, by what they keep."""
+        caches: dict[str, SharedCache[Any]] = {
+            "benchmarks": self._loaded,
+            "matrices": self._matrices,
+            "margins": self._margins,
+            "default rankings": self._defaults,
+            "requirements": self._missed,
+            "control terms": self._control_terms,
+        }
+        return {name: cache.figures() for name, cache in caches.items()}
 
     def benchmarks(self) -> list[BenchmarkSummary]:
         """Return all benchmarks."""

@@ -9,7 +9,7 @@ from crm.paths import EMBEDDED_FILE
 from leaderboard.render.tables import themes_table
 from leaderboard.render.topic_charts import theme_chart
 from leaderboard.service import SHIPPED_THEMES
-from pages._ui.session import come_through_app, draw_chart, palette, plain, service
+from pages._ui.session import come_through_app, draw_chart, palette, plain, service, with_links
 from pages._ui.uploads import manage_own_data
 
 _INTRODUCTION = """
@@ -47,9 +47,9 @@ def _benchmarks() -> None:
             st.markdown(plain(info.description))
             st.caption(f"{summary.n_queries} queries, {summary.n_llms} LLMs, version {plain(info.version)}")
             if info.attribution:
-                st.markdown(f"**Source** {plain(info.attribution)}")
+                st.markdown(f"**Source** {with_links(info.attribution)}")
             if info.licence:
-                st.markdown(f"**Licence** {plain(info.licence)}")
+                st.markdown(f"**Licence** {with_links(info.licence)}")
             if not summary.has_texts and info.text_import_command:
                 st.markdown("The texts are not stored here. This command imports them:")
                 st.code(info.text_import_command, language=None, wrap_lines=True)

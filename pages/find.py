@@ -23,6 +23,7 @@ from leaderboard.elicitation.text import (
     reading_sentence,
     summary_sentence,
 )
+from leaderboard.limits import reading
 from leaderboard.sentences import listed
 from pages._ui.checklist import NextStep, edit_checklist
 from pages._ui.elicitation import (
@@ -41,6 +42,7 @@ from pages._ui.session import (
     plain,
     service,
     show,
+    show_place,
     warm_up_for_files,
     write_link,
 )
@@ -215,13 +217,15 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
 
 
 def _learn(content: bytes, file: str) -> tuple[HistoryChecklist, str]:
-    history = read_history(content, file)
     bar = st.progress(0.0, "Reading the answers …")
+    with reading(show_place(bar)):
+        history = read_history(content, file)
 
     def on_progress(what: str, done: int, total: int) -> None:
         bar.progress(done / total, f"{what}: {done:,} of {total:,}")
 
-    learnt = learn_from_history(history, service(), st.session_state.view.benchmark, on_progress)
+    benchmark = st.session_state.view.benchmark
+    learnt = learn_from_history(history, service(), benchmark, on_progress, show_place(bar))
     return learnt, reading_sentence(history)
 
 

@@ -86,7 +86,8 @@ def _choose_llm(leaderboard: Leaderboard) -> str:
     llms = leaderboard.llms
     asked = st.query_params.get("llm")
     if asked is not None and asked not in llms:
-        st.error(f"{asked!r} is not ranked in {leaderboard.benchmark.info.title}; the first LLM is shown.")
+        title = leaderboard.benchmark.info.title
+        st.error(plain(f"{asked!r} is not ranked in {title}; the first LLM is shown."))
     if st.session_state.get("llm") not in llms or asked in llms:
         st.session_state.llm = asked if asked in llms else llms[0]
     chosen: str = st.selectbox(

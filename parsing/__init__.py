@@ -6,6 +6,7 @@ once, by a `ParseError` whose message is a part of a sentence; callers say which
 - `documents`: `read_json` and `read_toml`
 - `yaml_text`: `read_yaml`
 - `tables`: rows of CSV
+- `parquet`: rows of Parquet files
 - `files`: a file's bytes, and what packed ones unpack to
 - `limits`: `ParseError`, the limits, and the check of a value that another parser made
 - `messages`: what may be shown of strange text

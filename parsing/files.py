@@ -30,12 +30,17 @@ def read_bytes(path: Path, most: int = MAX_DATA) -> bytes:
     Raises:
         OSError: It cannot be read, is no regular file, or has more than so many bytes.
     """
+    if check_regular(path) > most:
+        raise OSError(errno.EFBIG, f"Larger than {most // 2**20:,} MB", str(path))
+    return path.read_bytes()
+
+
+def check_regular(path: Path) -> int:
+    """Return the bytes of a file or folder; an OSError if it is a pipe or a device, or not there."""
     known = path.stat()
     if not stat.S_ISREG(known.st_mode) and not stat.S_ISDIR(known.st_mode):
         raise OSError(errno.EINVAL, "Not a regular file", str(path))
-    if known.st_size > most:
-        raise OSError(errno.EFBIG, f"Larger than {most // 2**20:,} MB", str(path))
-    return path.read_bytes()
+    return known.st_size
 
 
 def gunzipped(packed: bytes) -> bytes:
@@ -44,7 +49,7 @@ def gunzipped(packed: bytes) -> bytes:
     Raises:
         ParseError: It is no gzip, only a part of one, or packed suspiciously well.
     """
-    most = _most(len(packed))
+    most = most_unpacked(len(packed))
     content = bytearray()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
@@ -53,7 +58,7 @@ def gunzipped(packed: bytes) -> bytes:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ParseError("this is not a readable gzip file, or only a part of one") from error
     if len(content) > most:
-        raise _too_much(most)
+        raise unpacks_to_more(most)
     return bytes(content)
 
 
@@ -84,14 +89,21 @@ def check_archive(archive: zipfile.ZipFile, packed: int) -> None:
     Raises:
         ParseError: They unpack to more.
     """
-    most = _most(packed)
+    most = most_unpacked(packed)
     if sum(member.file_size for member in archive.infolist()) > most:
-        raise _too_much(most)
+        raise unpacks_to_more(most)
 
 
-def _most(packed: int) -> int:
-    return min(MAX_DATA, max(_ALWAYS, _MAX_RATIO * packed))
+def most_unpacked(packed: int, most: int | None = MAX_DATA) -> int:
+    """Return to how many bytes so many may unpack.
+
+    Args:
+        most: Bytes that are read of anything; None for what is read a piece at a time.
+    """
+    allowed = max(_ALWAYS, _MAX_RATIO * packed)
+    return allowed if most is None else min(most, allowed)
 
 
-def _too_much(most: int) -> ParseError:
+def unpacks_to_more(most: int) -> ParseError:
+    """Return the error that something unpacks to more than so many bytes."""
     return ParseError(f"it unpacks to more than {most // 2**20:,} MB, or is packed suspiciously well")

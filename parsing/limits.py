@@ -10,6 +10,8 @@ MAX_DIGITS = 300
 """Digits of a whole number: one more could be too large for a float."""
 MAX_COLUMNS = 1_000
 """Columns of a table."""
+MAX_YAML_VALUES = 500_000
+"""Texts, lists and objects of a YAML file, which is read slowly: 10,000 queries with texts have 70,000."""
 
 _LARGEST = 10**MAX_DIGITS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from parsing.limits import MAX_DIGITS, ParseError, check_value, too_long_number
+from parsing.limits import MAX_DIGITS, MAX_YAML_VALUES, ParseError, check_value, too_long_number
 
 # The C version reads ten thousand queries in a fraction of a second; not every build of PyYAML has it.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -42,7 +42,9 @@ def read_yaml(content: bytes, *, depth: int) -> Any:
 def _check_events(content: bytes, deepest: int) -> None:
     """Return if nothing in the file could grow when it is read, take long, or nest too deeply."""
     depth = 0
-    for event in yaml.parse(content, Loader=_Loader):
+    for number, event in enumerate(yaml.parse(content, Loader=_Loader)):
+        if number > MAX_YAML_VALUES:
+            raise ParseError(f"it has more than {MAX_YAML_VALUES:,} values")
         if isinstance(event, yaml.AliasEvent):
             raise ParseError(f"references (*{event.anchor}) are not allowed: write out what is meant")
         if getattr(event, "tag", None) is not None:

@@ -21,6 +21,8 @@ from typing import Any
 from crm.criteria import MAX_LENGTH, CriteriaSet, Criterion, normalise
 from crm.data.corpora import read_json_lines
 from crm.errors import CRMError
+from parsing.limits import ParseError
+from parsing.parquet import open_parquet
 
 TIES = "Ties"
 """The subset of RewardBench 2 in which several responses are right, which is scored in another way."""
@@ -152,18 +154,16 @@ def read_rows(path: Path, fields: Sequence[str]) -> Iterator[tuple[int, dict[str
         return
     if not path.is_file():
         raise CRMError(f"There is no file {path}: check the path.")
-    from pyarrow import ArrowException, parquet  # noqa: PLC0415
-
     number = 0
     try:
-        with parquet.ParquetFile(path) as file:
-            columns = [name for name in file.schema_arrow.names if name in fields]
-            for batch in file.iter_batches(_BATCH, columns=columns):
+        with open_parquet(path) as table:
+            columns = [name for name in table.names if name in fields]
+            for batch in table.batches(columns, _BATCH):
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
-    except (ArrowException, OSError) as error:
-        raise CRMError(f"{path.name} is no readable Parquet file: load it again.") from error
+    except (ParseError, UnicodeDecodeError, OSError) as error:
+        raise _unreadable(path, error) from error
 
 
 def _files(path: Path) -> list[Path]:
@@ -176,12 +176,15 @@ def _fields(file: Path) -> frozenset[str]:
     """Return the names of a file's fields; of JSON Lines those of the first row."""
     if file.suffix != ".parquet":
         return frozenset(chain.from_iterable(row for _, row in islice(read_json_lines(file), 1)))
-    from pyarrow import ArrowException, parquet  # noqa: PLC0415
-
     try:
-        return frozenset(parquet.read_schema(file).names)
-    except (ArrowException, OSError) as error:
-        raise CRMError(f"{file.name} is no readable Parquet file: load it again.") from error
+        with open_parquet(file) as table:
+            return frozenset(table.names)
+    except (ParseError, UnicodeDecodeError, OSError) as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: Exception) -> CRMError:
+    return CRMError(f"{file.name} is no readable Parquet file ({error}): load it again.")
 
 
 def _schema(fields: frozenset[str]) -> _Schema | None:

@@ -24,6 +24,7 @@ from crm.paths import BUNDLED
 from crm.protocol import Floats
 from parsing.documents import read_json
 from parsing.files import read_bytes
+from parsing.parquet import open_parquet
 
 CLUSTERS_FILE = BUNDLED / "criterion-clusters-1.parquet"
 
@@ -92,18 +93,18 @@ class CriterionClusters:
     @classmethod
     def load(cls, path: Path) -> CriterionClusters:
         """Read clusters that ``save`` wrote. Raises CRMError: The file is absent or damaged."""
-        from pyarrow import ArrowException, parquet  # noqa: PLC0415
-
         if not path.is_file():
             raise CRMError(f"There is no file {path}: make it with “python -m crm criterion-clusters”.")
         try:
-            rows = parquet.read_table(path).to_pylist()
+            with open_parquet(path) as table:
+                batches = table.batches(table.names, table.n_rows)
+                rows = [row for batch in batches for row in batch.to_pylist()]
             clusters = tuple(
                 CriterionCluster(tuple(row["keywords"]), row["held_out"], tuple(row["criteria"]))
                 for row in rows
             )
             centroids = np.array([row["centroid"] for row in rows], dtype=np.float32)
-        except (ArrowException, KeyError, TypeError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError) as error:
             raise CRMError(
                 f"{path} is damaged: make it again with “python -m crm criterion-clusters”."
             ) from error

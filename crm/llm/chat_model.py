@@ -16,6 +16,7 @@ class FailureKind(StrEnum):
     RATE_LIMITED = "rate limited (429)"
     SERVER_ERROR = "server error (5xx)"
     NO_JSON = "no JSON"
+    TOO_LARGE = "reply too large"
     EMPTY = "empty reply"
     REFUSED_REQUEST = "request refused (4xx)"
     REFUSED_KEY = "API key refused (401)"

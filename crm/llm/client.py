@@ -48,6 +48,7 @@ _ADVICE: Final = {
     FailureKind.RATE_LIMITED: "try again later, or lower 'concurrency' in {file}",
     FailureKind.SERVER_ERROR: "try again later",
     FailureKind.NO_JSON: "check the {owner}'s 'url' in {file}",
+    FailureKind.TOO_LARGE: "check the {owner}'s 'url' in {file}",
     FailureKind.REFUSED_REQUEST: "check the {owner}'s keys in {file}",
     FailureKind.REFUSED_KEY: "check the environment variable that the {owner}'s api_key_env names",
     FailureKind.SPENT: "fill it up and run again",
@@ -57,6 +58,7 @@ _POOLING_ADVICE: Final = _ADVICE | {
     FailureKind.TOO_SLOW: "try again later, or raise 'timeout' or lower 'batch_size' in {file}",
     FailureKind.RATE_LIMITED: "try again later",
     FailureKind.NO_JSON: "check that it runs the configured model",
+    FailureKind.TOO_LARGE: "check that it runs the configured model",
     FailureKind.NOT_FOUND: "start a vLLM server with --runner pooling there",
 }
 
@@ -102,6 +104,7 @@ class RequestError(UnavailableError):
         passes: Whether it may be over in a moment.
         lasts: Whether no other request has a chance.
         wait: Seconds that the server asks to wait.
+        status: The status code of an answer that is none; None where there was no answer, or nonsense.
     """
 
     def __init__(
@@ -123,6 +126,7 @@ class RequestError(UnavailableError):
         self.passes = passes
         self.lasts = lasts
         self.wait = wait
+        self.status: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let the error pass between processes."""
@@ -280,7 +284,7 @@ class LLMClient:
         """Return if so many bytes of an answer may be read; they are counted as they are unpacked."""
         most = most if status == httpx2.codes.OK else _MAX_COMPLAINT
         if size > most:
-            raise self.nonsense(f"more than {most // 2**20:,} MB")
+            raise self.nonsense(f"more than {most // 2**20:,} MB", FailureKind.TOO_LARGE)
 
     def _read(self, answer: _Answer, path: str) -> Any:
         return self._json(self._checked(answer, path))
@@ -288,7 +292,9 @@ class LLMClient:
     def _checked(self, answer: _Answer, path: str) -> _Answer:
         """Return an answer that is one."""
         if answer.status != httpx2.codes.OK:
-            raise self._of_status(answer, path)
+            error = self._of_status(answer, path)
+            error.status = answer.status
+            raise error
         return answer
 
     def _json(self, answer: _Answer) -> Any:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from crm.data.corpora import (
     read_alpaca_eval,
     read_json_lines,
 )
+from crm.data.judge_benchmarks import read_rows
 from crm.data.pairs import LabelledPair
 from crm.embedded.model import QueryResponse
 from crm.errors import CRMError
@@ -43,7 +45,7 @@ LEADERBOARD_FILE = Path("alpaca_eval") / "leaderboard_alpaca_eval_2.csv"
 RATINGS_FILE = Path("lmarena_ratings") / "text.json"
 NAMES_FILE = Path(__file__).with_name("arena_names.toml")
 BASELINE = "gpt4_1106_preview"
-_COLUMNS = {"instruction_index", "model", "baseline", "preference"}
+_COLUMNS = ("baseline", "instruction_index", "model", "preference")
 _FORETOLD = 0.4
 """Weight of an LLM whose target is foretold, against one that people have rated."""
 _RIDGE = 0.05
@@ -289,18 +291,13 @@ def read_general_pairs(corpora: Path, samples: int, seed: int) -> list[LabelledP
     Raises:
         CRMError: A file is missing or lacks a column.
     """
-    table = _judged(corpora)
+    judged = _judged(corpora)
     baseline = BASELINE
     llms = [llm for llm in arena_names() if llm != baseline]
     answers = read_alpaca_eval(corpora, baseline)
     instructions = list(answers)
     drawn = sorted(np.random.default_rng(seed).permutation(len(instructions))[:samples].tolist())
-    prob = {
-        (llm, index): preference
-        for llm, index, preference in zip(
-            table["model"], table["instruction_index"].tolist(), table["preference"].tolist(), strict=True
-        )
-    }
+    prob = {(row["model"], row["instruction_index"]): row["preference"] for row in judged}
     return [
         LabelledPair(
             Pair(instructions[index], responses[instructions[index]], answers[instructions[index]]),
@@ -423,11 +420,9 @@ def leave_ratings_out(
     return predicted
 
 
-def _judged(corpora: Path) -> pd.DataFrame:
+def _judged(corpora: Path) -> list[dict[str, Any]]:
     path = corpora / PREFERENCES_FILE
-    if not path.is_file():
-        raise CRMError(f"There is no file {path}: check the path of the corpora.")
-    table = pd.read_parquet(path)
-    if missing := _COLUMNS - set(table.columns):
-        raise CRMError(f"{path.name} lacks the column {sorted(missing)[0]!r}.")
-    return table
+    rows = [row for _, row in read_rows(path, _COLUMNS)]
+    if rows and (missing := [column for column in _COLUMNS if column not in rows[0]]):
+        raise CRMError(f"{path.name} lacks the column {missing[0]!r}.")
+    return rows

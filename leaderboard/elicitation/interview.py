@@ -36,6 +36,7 @@ from leaderboard.elicitation.acquisition import CandidatePairs, explained_varian
 from leaderboard.elicitation.library import LibraryCriterion, criterion_library
 from leaderboard.elicitation.posterior import Draws, PreferencePosterior
 from leaderboard.errors import LeaderboardError
+from leaderboard.limits import ask_llm_once_more
 from parsing.documents import read_toml
 
 QUESTIONS_FILE = BUNDLED.parent / "interview.toml"
@@ -299,6 +300,7 @@ class Interviewer:
         with self._llm.place() as free:
             if not free:
                 raise LeaderboardError(f"{self.name} is busy: try again in a moment.")
+            ask_llm_once_more()
             reply = self._llm.ask(wording_prompt(question, topics))
         if reply.status != ReplyStatus.OK:
             raise LeaderboardError(f"The reply of {self.name} was cut or withheld.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -19,9 +19,7 @@ from crm.protocol import CRM, Floats, JudgedBenchmark, MeasuresResponses, Pair
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.errors import LeaderboardError
-
-_one_encoding = Lock()
-"""One history is encoded at a time: two would only be half as quick each."""
+from leaderboard.limits import in_time, reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +94,7 @@ def pair_margins(
     crm: CRM,
     criteria: tuple[Criterion, ...],
     on_progress: ProgressCallback | None = None,
+    on_place: Callable[[int], None] = lambda _: None,
 ) -> CriterionMargins:
     """Return the margins of both responses of C pairs of texts: R = 2, Q = C, the first responses in row 0.
 
@@ -103,7 +102,8 @@ def pair_margins(
     is computed in memory.
 
     Raises:
-        LeaderboardError: The judge does not measure single responses.
+        LeaderboardError: The judge does not measure single responses; or as ``limits.reading`` and
+            ``limits.in_time``.
     """
     if crm.representation is None:
         raise _wrong_judge(crm, "reads no representation")
@@ -111,8 +111,8 @@ def pair_margins(
     distinct = list(dict.fromkeys(sides))
     row_of = {side: row for row, side in enumerate(distinct)}
     texts, queries = [text for text, _ in distinct], [query for _, query in distinct]
-    with _one_encoding:
-        encoded = representation(crm.representation).encode(texts, queries, on_progress)
+    with reading(on_place):
+        encoded = representation(crm.representation).encode(texts, queries, in_time(on_progress))
     rows = [row_of[side] for side in sides]
     arrays = {
         key: array[rows].reshape(len(pairs), 2, *array.shape[1:]).swapaxes(0, 1)

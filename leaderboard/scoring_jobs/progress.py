@@ -41,7 +41,8 @@ class Progress:
     Attributes:
         seconds_left: Estimate from the present speed; None where nothing is known yet or nobody works on it.
         silent: Seconds since the judge last gave a result; 0 where it is not running.
-        message: Why it failed, in one sentence.
+        message: Why it failed or was stopped, in one sentence.
+        place: At which it waits among all that wait for slow judges, from 1.
     """
 
     state: State
@@ -50,6 +51,7 @@ class Progress:
     seconds_left: float | None = None
     silent: float = 0.0
     message: str | None = None
+    place: int | None = None
 
     @property
     def active(self) -> bool:

@@ -7,7 +7,6 @@ so nobody waits for what nobody wants. Jobs of one judge take turns, and only a 
 from __future__ import annotations
 
 import logging
-import os
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
@@ -21,16 +20,16 @@ from crm.errors import CRMError
 from crm.protocol import CRM
 from db import DatabaseError
 from leaderboard.benchmark import LoadedBenchmark
-from leaderboard.errors import LeaderboardError
+from leaderboard.errors import BusyError, LeaderboardError
+from leaderboard.limits import Limits, variable
 from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.scoring_jobs.task import ScoringTask
 from leaderboard.statistics.win_rate import Mask
 
-JUDGES_VARIABLE = "USL_JUDGES_AT_ONCE"
+JUDGES_VARIABLE = variable("judges_at_once")
 ANYBODY = ""
 """A subscriber that never leaves: its jobs are finished even if no page shows them."""
 
-_JUDGES_AT_ONCE = 2
 _LEASE = 180.0
 """Seconds for which a subscription lasts since the page last asked; browsers slow hidden pages down to a
 question a minute."""
@@ -46,11 +45,23 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class _Subscription:
-    """One subscriber's interest in a job: the queries, when it last asked, and whether it said stop."""
+    """One subscriber's interest in a job: the queries, and when it last asked.
+
+    Attributes:
+        since: When it began, or was taken up again.
+        stopped: Whether the subscriber said stop, or it had lasted too long, as ``lasted`` says.
+    """
 
     selected: Mask
     seen: float
+    since: float
     stopped: bool = False
+    lasted: bool = False
+
+
+def _begun(selected: Mask) -> _Subscription:
+    now = monotonic()
+    return _Subscription(selected, now, now)
 
 
 @dataclass(eq=False)
@@ -75,7 +86,8 @@ class Scheduler:
 
         Raises a LeaderboardError where the environment's number is none.
         """
-        self._most = judges_at_once or _judges_at_once()
+        self._limits = Limits.from_environment()
+        self._most = judges_at_once or self._limits.judges_at_once
         self._jobs: OrderedDict[Hashable, ScheduledTask] = OrderedDict()
         self._queue: list[ScheduledTask] = []
         self._running: list[ScheduledTask] = []
@@ -98,14 +110,17 @@ class Scheduler:
         """Want the selected queries ``[Q]`` judged, and nothing of other jobs any more.
 
         A job that the subscriber has stopped, or that failed before its eyes, stays so until ``resume``.
+
+        Raises BusyError: It would have to wait, and too many wait already.
         """
         with self._changed:
             if subscriber != ANYBODY:
                 self._leave_others(job, subscriber)
             subscription = job.subscriptions.get(subscriber)
             if subscription is None:
+                self._check_room(job)
                 job.error = None
-                subscription = job.subscriptions[subscriber] = _Subscription(selected, monotonic())
+                subscription = job.subscriptions[subscriber] = _begun(selected)
             elif not np.array_equal(subscription.selected, selected):
                 subscription.selected = selected
             subscription.seen = monotonic()
@@ -119,12 +134,13 @@ class Scheduler:
             self._changed.notify_all()
 
     def resume(self, job: ScheduledTask, subscriber: str) -> None:
-        """Go on after a stop or an error."""
+        """Go on after a stop or an error. Raises BusyError: Too many wait already."""
         with self._changed:
+            self._check_room(job)
             job.error = None
             if subscriber in job.subscriptions:
-                job.subscriptions[subscriber].stopped = False
-                job.subscriptions[subscriber].seen = monotonic()
+                selected = job.subscriptions[subscriber].selected
+                job.subscriptions[subscriber] = _begun(selected)
             self._enqueue(job)
 
     def progress(self, job: ScheduledTask, subscriber: str, selected: Mask) -> Progress:
@@ -140,6 +156,11 @@ class Scheduler:
             progress = job.task.progress(selected, state, ahead=self._ahead(job, subscriber, selected))
             if progress.state is State.FAILED:
                 return replace(progress, message=job.error)
+            if progress.state is State.STOPPED and subscription is not None and subscription.lasted:
+                minutes = self._limits.judging_minutes
+                return replace(progress, message=f"Paused after {minutes:,} minutes: is it still wanted?")
+            if progress.state is State.WAITING and job in self._queue:
+                return replace(progress, place=1 + self._in_order().index(job))
             if progress.seconds_left is not None:
                 return replace(progress, seconds_left=progress.seconds_left * self._taking_turns(job))
             return progress
@@ -187,6 +208,8 @@ class Scheduler:
         for name, subscription in list(job.subscriptions.items()):
             if name != ANYBODY and not subscription.stopped and now - subscription.seen > _LEASE:
                 del job.subscriptions[name]
+            elif name != ANYBODY and now - subscription.since > 60 * self._limits.judging_minutes:
+                subscription.stopped = subscription.lasted = True
         todo = job.task.matrix.todo
         for subscription in job.subscriptions.values():
             if not subscription.stopped and todo[:, subscription.selected].any():
@@ -202,13 +225,28 @@ class Scheduler:
 
     def _start_next(self) -> None:
         """Start waiting jobs, those looked at and the oldest first; a judge does one at a time."""
-        for job in sorted(self._queue, key=_is_left):
+        for job in self._in_order():
             if len(self._running) >= self._most:
                 return
             if all(job.judge != other.judge for other in self._running):
                 self._queue.remove(job)
                 self._running.append(job)
                 Thread(target=self._work, args=(job,), name=f"judge {job.judge}", daemon=True).start()
+
+    def _in_order(self) -> list[ScheduledTask]:
+        """Return the waiting jobs, those that start first at the beginning."""
+        return sorted(self._queue, key=_is_left)
+
+    def _check_room(self, job: ScheduledTask) -> None:
+        """Raise a BusyError if the job would have to wait behind as many as may wait."""
+        most = self._limits.judging_waiting
+        if job in self._queue or job in self._running or len(self._queue) < most:
+            return
+        if sum(self._next_selected(other) is not None for other in self._queue) >= most:
+            raise BusyError(
+                f"{most:,} rankings wait for slow judges already: try again in a few minutes, or choose a "
+                "judge that is quick."
+            )
 
     def _work(self, job: ScheduledTask) -> None:
         """Fill the job's matrix until its turn is over; the body of a thread."""
@@ -268,10 +306,3 @@ def _is_left(job: ScheduledTask) -> bool:
         for name, subscription in job.subscriptions.items()
         if not subscription.stopped
     )
-
-
-def _judges_at_once() -> int:
-    text = os.environ.get(JUDGES_VARIABLE, str(_JUDGES_AT_ONCE))
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise LeaderboardError(f"{JUDGES_VARIABLE} is {text!r}: give a whole number from 1 up.")
-    return int(text)

@@ -7,11 +7,11 @@ responses of several LLMs, which make a benchmark that only this session has.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 from numpy.typing import NDArray
 
@@ -19,18 +19,16 @@ from crm.embedded.encoder import ProgressCallback
 from crm.embedded.representation import Representation, representation
 from db.records import BenchmarkInfo, BenchmarkRecord, CategoryRecord, LLMRecord, QueryRecord, TopicRecord
 from db.serialization import text_sha256
-from leaderboard.errors import LeaderboardError, UploadError
-from leaderboard.user_data.uploads import MAX_RESPONSES, UploadedResponse, checked_name
+from leaderboard.errors import BusyError, LeaderboardError, UploadError
+from leaderboard.limits import Limits, in_time, reading
+from leaderboard.user_data.uploads import UploadedResponse, checked_name
 
 MARK = "(yours, this session)"
-MAX_UPLOADS = 10
 _OWN_SLUG = "session:"
 """In front of the slug of a session's benchmark: no stored slug has a colon."""
 _OWN_CATEGORY = "Your queries"
 _NAMED_UNMATCHED = 3
 _ID_DIGITS = 16
-_encoding = Lock()
-"""One session's responses are encoded at a time: two would only be half as quick each."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -65,19 +63,29 @@ class SessionData:
         """Names of the LLMs in the order of the file."""
         return tuple(self.responses)
 
-    def encode(self, name: str, on_progress: ProgressCallback | None = None) -> None:
-        """Compute the representation of all responses, unless it is there already."""
+    def encode(
+        self,
+        name: str,
+        on_progress: ProgressCallback | None = None,
+        on_place: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Compute the representation of all responses, unless it is there already.
+
+        Raises as ``limits.reading`` and ``limits.in_time``.
+        """
         if name in self._encoded:
             return
         fitted = representation(name)
         places = [(llm, query) for llm, given in self.responses.items() for query in given]
         texts = [self.responses[llm][query] for llm, query in places]
-        with _encoding:
-            arrays = fitted.encode(texts, [self.queries.get(query, "") for _, query in places], on_progress)
+        queries = [self.queries.get(query, "") for _, query in places]
+        with reading(on_place):
+            arrays = fitted.encode(texts, queries, in_time(on_progress))
         rows: dict[str, dict[str, Arrays]] = {llm: {} for llm in self.responses}
         for row, (llm, query) in enumerate(places):
             rows[llm][query] = {key: array[row] for key, array in arrays.items()}
         self._encoded[name] = rows
+        _kept.add(self)
 
     def rows(self, name: str, llm: str, queries: Sequence[str]) -> Arrays:
         """Return one LLM's arrays under a representation, leading axis ``[Q]`` as these external ids."""
@@ -91,14 +99,30 @@ class SessionData:
         return found
 
 
+_kept: WeakSet[SessionData] = WeakSet()
+"""What the sessions of this process keep; it goes with them."""
+
+
 def check_room(held: Iterable[SessionData], more: SessionData) -> None:
-    """Raise a LeaderboardError if one more upload is too much for a session, or has an LLM that is there."""
-    held = tuple(held)
-    if len(held) >= MAX_UPLOADS:
-        raise LeaderboardError(f"A session keeps up to {MAX_UPLOADS} uploads: remove one first.")
-    if sum(material.n_responses for material in (*held, more)) > MAX_RESPONSES:
-        raise LeaderboardError(
-            f"A session keeps up to {MAX_RESPONSES:,} responses: remove an upload first, or upload fewer."
+    """Raise a LeaderboardError if one more upload is too much for a session, or has an LLM that is there.
+
+    A BusyError if it is too much for all sessions together.
+    """
+    held, limits = tuple(held), Limits.from_environment()
+    if len(held) >= limits.upload_files:
+        raise LeaderboardError(f"A session keeps up to {limits.upload_files} uploads: remove one first.")
+    for most, number, what in (
+        (limits.upload_responses, lambda material: material.n_responses, "responses"),
+        (limits.upload_llms, lambda material: len(material.llms), "LLMs of yours"),
+    ):
+        if sum(map(number, (*held, more))) > most:
+            raise LeaderboardError(
+                f"A session keeps up to {most:,} {what}: remove an upload first, or upload fewer."
+            )
+    if sum(material.n_responses for material in {*_kept, more}) > limits.upload_responses_of_all:
+        raise BusyError(
+            f"All visitors together keep up to {limits.upload_responses_of_all:,} responses here, which are "
+            "reached: try again later, or upload fewer."
         )
     taken = {llm for material in held if material.benchmark == more.benchmark for llm in material.llms}
     if twice := taken & set(more.llms):

@@ -56,7 +56,7 @@ def edit_criteria(criteria: CriteriaSet) -> None:
         examples = st.container(horizontal=True, gap="xsmall", key="popular_criteria")
     _popular(examples, as_links=bool(criteria))
     if message := st.session_state.get("criteria_error"):
-        st.error(message)
+        st.error(plain(message))
     if criteria:
         _offer_to_split(criteria)
         _rows(criteria)

@@ -6,9 +6,12 @@ import streamlit as st
 
 from leaderboard.critique import SCORES, Critic, Review, configured_critic, critic_name, review
 from leaderboard.explain import PairReport
+from leaderboard.limits import Limits
 from leaderboard.render.responses import pair_html, verdict_html
 from leaderboard.view import View
 from pages._ui.session import SHOWN_ERRORS, plain
+
+_ASKED = "critiques_asked"
 
 
 @st.cache_resource(show_spinner=False)
@@ -22,13 +25,18 @@ def show_critique(view: View, report: PairReport, title: str) -> None:
     if name is None or not view.criteria or report.query_text is None or report.response is None:
         return
     key = (view.benchmark, title, report.query, view.criteria.key, view.crm)
+    most, asked = Limits.from_environment().critiques, int(st.session_state.get(_ASKED, 0))
     if st.button(
         "Critique this response",
         key="critique",
         icon=":material/rate_review:",
         help=plain(f"Sends the query, the response and your criteria to {name}. Nothing of it is stored."),
+        disabled=asked >= most,
     ):
+        st.session_state[_ASKED] = asked + 1
         st.session_state.critique_shown = key, _ask(name, view, report)
+    if asked >= most:
+        st.caption(f"You have had the {most:,} critiques that one visit may ask for.")
     kept = st.session_state.get("critique_shown")
     if kept is None or kept[0] != key:
         return

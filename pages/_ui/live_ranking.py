@@ -136,8 +136,10 @@ def _status(leaderboard: Leaderboard) -> None:
         case State.STOPPED:
             what = " the comparison with the average ranking" if judging.of_comparison else ""
             text = f"Stopped{what} at {progress.percentage}"
+            text = f"{text}. {progress.message}" if progress.message else text
         case State.WAITING:
-            text = f"Waiting, other rankings come first: {progress}"
+            place = f" at place {progress.place}" if progress.place else ""
+            text = f"Waiting{place}, other rankings come first: {progress}"
         case State.RUNNING:
             what = (
                 "Comparing with the average ranking" if judging.of_comparison else f"Judging with {view.crm}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 from plotly.graph_objects import Figure
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from crm import registry
@@ -33,7 +35,12 @@ SHOWN_ERRORS = (LeaderboardError, CRMError, DatabaseError)
 _LINK_DELAY = 3.0
 """Seconds in which a browser may still send an address that has been replaced."""
 
-_MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|:$<>~")
+_MARKDOWN = frozenset(r"\`*_{}[]()#+-=.!|:$<>~&")
+_BARE_LINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
+"""Where the browser would see, once escapes have been read, that a text is an address."""
+_NOTHING = ":small[]"
+"""Markdown for nothing: it parts a text for the browser, and changes neither its looks nor what is copied."""
+_SOURCE = re.compile(r"(https?://[^\s<>]*[^\s<>.,;:!?'\")\]])")
 
 
 @st.cache_resource(show_spinner="Opening the database …")
@@ -195,6 +202,15 @@ def form_round(section: str) -> int:
     return made
 
 
+def show_place(bar: DeltaGenerator) -> Callable[[int], None]:
+    """Return what shows in a progress bar at which place one waits until one's texts are read."""
+
+    def show_it(place: int) -> None:
+        bar.progress(0.0, f"Waiting at place {place}: the files of others are read first")
+
+    return show_it
+
+
 def draw_chart(figure: Figure, alt: str) -> None:
     """Draw a figure without the buttons over it.
 
@@ -237,8 +253,20 @@ def page_colour() -> str:
 
 
 def plain(text: str) -> str:
-    """Return text as labels and captions show it literally, without Markdown or directives taking effect."""
-    return "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in text)
+    """Return text as labels and captions show it literally, without Markdown or directives taking effect.
+
+    Addresses in it do not become links: nobody here vouches for them.
+    """
+    return _NOTHING.join(
+        "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in part)
+        for part in _BARE_LINK.split(text)
+    )
+
+
+def with_links(text: str) -> str:
+    """Return text as ``plain`` does, but for addresses of pages, which are links: for sources, where they
+    are meant."""
+    return "".join(f"<{part}>" if _SOURCE.fullmatch(part) else plain(part) for part in _SOURCE.split(text))
 
 
 def navigation() -> Page:

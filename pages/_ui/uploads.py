@@ -9,6 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from crm.embedded.representation import NAME
+from leaderboard.limits import Limits
 from leaderboard.user_data.admin import (
     TABLE_TYPES,
     delete_benchmark,
@@ -29,7 +30,6 @@ from leaderboard.user_data.uploads import (
     MAX_CHARACTERS,
     MAX_MEGABYTES,
     MAX_NAME_CHARACTERS,
-    MAX_RESPONSES,
     UPLOAD_TYPES,
     read_responses,
 )
@@ -47,6 +47,7 @@ from pages._ui.session import (
     service,
     shared_service,
     show_announcement,
+    show_place,
     warm_up_for_files,
 )
 
@@ -60,10 +61,6 @@ _HELP = {
     _STORED: "Rows belong to the query of their id, else of exactly their text. AlpacaEval’s files fit.",
     _OWN: "One response a row. The columns id, category and topic are read too where they are.",
 }
-_LIMITS = (
-    f"up to {MAX_MEGABYTES} MB, {MAX_RESPONSES:,} responses in a session "
-    f"and {MAX_CHARACTERS:,} characters a field"
-)
 _KEY, _OWN_DATA = "uploads", "own_data"
 """Of the session's state: what is held, and the beginnings of the sections' keys."""
 
@@ -142,7 +139,7 @@ def _form() -> None:
         uploaded = st.file_uploader(
             "File", type=list(UPLOAD_TYPES), max_upload_size=MAX_MEGABYTES, help=_HELP[kind]
         )
-        st.caption(plain(f"CSV, JSON Lines or JSON in UTF-8 with the columns {_COLUMNS[kind]}; {_LIMITS}."))
+        st.caption(plain(f"CSV, JSON Lines or JSON in UTF-8 with the columns {_COLUMNS[kind]}; {_limits()}."))
         left, right = st.columns(2)
         label, otherwise = _NAME[kind]
         name = left.text_input(label, placeholder=otherwise, max_chars=MAX_NAME_CHARACTERS)
@@ -161,6 +158,14 @@ def _form() -> None:
             upload = _read(uploaded.getvalue(), uploaded.name, benchmark, name, baseline)
             check_room(_uploads(), upload)
             _take_in(upload)
+
+
+def _limits() -> str:
+    most = Limits.from_environment()
+    return (
+        f"up to {MAX_MEGABYTES} MB, {most.upload_responses:,} responses in a session "
+        f"and {MAX_CHARACTERS:,} characters a field"
+    )
 
 
 def _read(content: bytes, file: str, benchmark: str, name: str, baseline: str) -> SessionData:
@@ -209,7 +214,7 @@ def _take_in(upload: SessionData) -> None:
     def show_progress(done: int, total: int) -> None:
         bar.progress(done / total, f"Reading the responses: {done:,} of {total:,}")
 
-    upload.encode(NAME, show_progress)
+    upload.encode(NAME, show_progress, show_place(bar))
     _set((*_uploads(), upload))
     announce(_KEY, f"{', '.join(map(marked, upload.llms))}: {upload.n_responses:,} responses are ranked now.")
     st.rerun()

@@ -240,7 +240,7 @@ class CollectionBatches:
                 begun = endpoint.begin(file)
             except RequestError as error:
                 # Of what may have been begun all the same, the next run finds out.
-                if error.passes or error.kind is FailureKind.NO_JSON:
+                if error.passes or error.kind in (FailureKind.NO_JSON, FailureKind.TOO_LARGE):
                     self.under_way.append(batch)
                 else:
                     with self.database.session() as session:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from db.records import StepCount
 from db.source_records import Message, PreferenceRecord, Winner
 from parsing.documents import read_json
 from parsing.limits import ParseError
+from parsing.parquet import open_parquet
 from precompute.errors import file_error
 from precompute.importers import base
 from precompute.importers.base import ASSISTANT, conversation_of
@@ -121,14 +121,13 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each row, from 1, and its cells, not yet made into Python values."""
     number = 0
     try:
-        # Mapped into memory, a row group need not fit into it.
-        with pq.ParquetFile(path, memory_map=True) as file:
-            names = columns_read(file.schema_arrow.names)
-            for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME, columns=names):
+        with open_parquet(path) as table:
+            names = columns_read(table.names)
+            for batch in table.batches(names, ROWS_AT_A_TIME):
                 for cells in zip(*(batch.column(name) for name in names), strict=True):
                     number += 1
                     yield number, dict(zip(names, cells, strict=True))
-    except (pa.ArrowException, OSError) as error:
+    except (ParseError, OSError) as error:
         raise file_error(path, f"it cannot be read on after row {number} ({error}).") from error
 
 
@@ -206,11 +205,11 @@ def id_column(names: Container[str]) -> str:
 
 def _check_schema(path: Path, with_criteria: bool) -> int:
     try:
-        with pq.ParquetFile(path) as file:
-            schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
+        with open_parquet(path) as table:
+            schema, n_rows = table.schema, table.n_rows
     except FileNotFoundError:
         raise file_error(path, "there is no such file.") from None
-    except (pa.ArrowException, OSError) as error:
+    except (ParseError, OSError) as error:
         raise file_error(path, f"this is not a readable Parquet file ({error}).") from error
     texts = (id_column(schema.names), *TEXTS)
     required = [*texts, *CONVERSATIONS, *([CATEGORY_TAG] if with_criteria else [])]

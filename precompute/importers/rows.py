@@ -12,6 +12,7 @@ from typing import Any
 from parsing import documents
 from parsing.files import gunzipped, read_bytes
 from parsing.limits import ParseError
+from parsing.parquet import open_parquet
 from parsing.tables import RowError, csv_rows, named_twice
 from precompute.errors import file_error
 
@@ -20,6 +21,8 @@ Row = tuple[int, dict[str, Any]]
 
 Choose = Callable[[Sequence[str]], Sequence[str]]
 """From the columns of a file to those to be read; raises `ValueError` with the reason if they will not do."""
+
+_ROWS_AT_A_TIME = 1_000
 
 
 def read_rows(path: Path, choose: Choose, also: Sequence[str] = ()) -> Iterator[Row]:
@@ -88,20 +91,17 @@ def _json_rows(path: Path, choose: Choose) -> Iterator[Row]:
 
 
 def _parquet_rows(path: Path, choose: Choose) -> Iterator[Row]:
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
     number = 0
     try:
-        with pq.ParquetFile(path) as file:
-            columns = _chosen(path, choose, list(file.schema_arrow.names))
-            for batch in file.iter_batches(columns=columns):
+        with open_parquet(path) as table:
+            columns = _chosen(path, choose, table.names)
+            for batch in table.batches(columns, _ROWS_AT_A_TIME):
                 for values in zip(*(batch.column(name) for name in columns), strict=True):
                     number += 1
                     yield number, {name: value.as_py() for name, value in zip(columns, values, strict=True)}
     except UnicodeDecodeError:
         raise file_error(path, "these bytes are not UTF-8.", number) from None
-    except (pa.ArrowException, OSError) as error:
+    except (ParseError, OSError) as error:
         raise file_error(path, f"this is not a readable Parquet file ({error}).") from error
 
 

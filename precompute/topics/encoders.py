@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.config import api_key
 from crm.embedded.encoder import sentence_encoder
 from crm.errors import UnavailableError
+from crm.llm.chat_model import FailureKind
+from crm.llm.client import Endpoint, LLMClient, RequestError
 from crm.version import model_identity
 from db import Database
 from db.database import exclusive
@@ -127,51 +128,68 @@ class EndpointEncoder:
 
     def __init__(self, settings: EncoderSettings) -> None:
         """Describe the encoder. Raises ConfigError: The API key is not there."""
-        import openai  # noqa: PLC0415  # half a second
-
-        self.name = _encoder_name(f"{settings.model} at {urlsplit(settings.url).netloc}", settings)
+        where = urlsplit(settings.url).netloc
+        self.name = _encoder_name(f"{settings.model} at {where}", settings)
         self.batch_size = settings.batch_size
         self._settings = settings
-        self._client = openai.OpenAI(
-            base_url=settings.url,
-            api_key=api_key(settings.api_key_env, "encoder", "table") or "none",
-            timeout=settings.timeout,
-            max_retries=settings.retries,
-            # A redirect could carry the queries to somebody who is not configured.
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
+        self._the_endpoint = f"The endpoint {where}"
+        self._client = LLMClient(
+            Endpoint(
+                url=settings.url,
+                model=settings.model or "",
+                name="encoder",
+                file="the settings",
+                owner="table",
+                api_key_env=settings.api_key_env,
+                timeout=settings.timeout,
+                retries=settings.retries,
+            )
         )
+        self._client.connect()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embeddings ``[N, d]`` of N texts."""
-        import openai  # noqa: PLC0415
-
-        where = urlsplit(self._settings.url).netloc
+        body: dict[str, Any] = {
+            "model": self._settings.model,
+            "input": [self._settings.instruction + text for text in texts],
+            "encoding_format": "float",
+        }
+        if self._settings.dimensions is not None:
+            body["dimensions"] = self._settings.dimensions
         try:
-            reply = self._client.embeddings.create(
-                model=self._settings.model or "",
-                input=[self._settings.instruction + text for text in texts],
-                encoding_format="float",
-                dimensions=self._settings.dimensions or openai.omit,
-            )
-            vectors = np.array(
-                [item.embedding for item in sorted(reply.data, key=lambda item: item.index)], dtype=np.float32
-            )
-        except openai.APIStatusError as error:
-            # Its message is not shown: it may repeat the key.
-            raise UnavailableError(
-                f"The endpoint {where} refuses to embed (status {error.status_code}): check 'model', 'url' "
-                "and the environment variable of the API key, or try again later."
-            ) from None
-        except openai.APIConnectionError as error:
-            raise UnavailableError(
-                f"The endpoint {where} cannot be reached ({type(error).__name__}): check 'url' and run again."
-            ) from None
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError, OverflowError, RecursionError):
-            raise UnavailableError(f"The endpoint {where} answers no embeddings: check 'url'.") from None
-        numbered = [item.index for item in reply.data] if len(reply.data) == len(texts) else []
-        if sorted(numbered) != list(range(len(texts))) or not vectors.size or not np.isfinite(vectors).all():
-            raise UnavailableError(f"The endpoint {where} answers no embedding for each text: check 'model'.")
+            reply = self._client.post(_EMBEDDINGS, body)
+        except RequestError as error:
+            # What the server says is not shown: it may repeat the key.
+            raise UnavailableError(f"{self._the_endpoint} {_in_words(error)}.") from None
+        try:
+            rows = sorted(reply["data"], key=lambda row: row["index"])
+            numbered = [row["index"] for row in rows]
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise UnavailableError(f"{self._the_endpoint} {_NO_EMBEDDINGS}.") from None
+        whole = numbered == list(range(len(texts))) and vectors.ndim == _DIMENSIONS and vectors.size
+        if not whole or not np.isfinite(vectors).all():
+            raise UnavailableError(f"{self._the_endpoint} answers no embedding for each text: check 'model'.")
         return vectors
+
+
+_EMBEDDINGS = "embeddings"
+_NO_EMBEDDINGS = "answers no embeddings: check 'url'"
+_DIMENSIONS = 2
+
+
+def _in_words(error: RequestError) -> str:
+    """Return what an endpoint does instead of embedding, and how to mend it, without a full stop."""
+    if error.status is not None:
+        return (
+            f"refuses to embed (status {error.status}): check 'model', 'url' and the environment variable of "
+            "the API key, or try again later"
+        )
+    if error.kind is FailureKind.TOO_LARGE:
+        return "answers more than is read of a reply: lower 'batch_size', or check 'url'"
+    if error.kind is FailureKind.NO_JSON:
+        return _NO_EMBEDDINGS
+    return f"cannot be reached ({error.kind}): check 'url' and run again"
 
 
 def _encoder_name(model: str, settings: EncoderSettings) -> str:

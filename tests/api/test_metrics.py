@@ -43,6 +43,18 @@ def figures(client: TestClient) -> dict[tuple[str, ...], float]:
     }
 
 
+def test_what_caches_had_and_what_was_computed_is_counted(client: TestClient) -> None:
+    def asked(outcome: str) -> float:
+        return figures(client)["usl_cache_results_total", "benchmarks", outcome]
+
+    client.get("/api/v1/rank?benchmark=dailybench&criterion=Warm")
+    hits, misses = asked("hit"), asked("miss")
+    client.get("/api/v1/rank?benchmark=dailybench&criterion=Friendly")
+    assert asked("hit") > hits
+    assert asked("miss") == misses >= 1
+    assert figures(client)["usl_cache_kept", "benchmarks"] >= 1
+
+
 def test_requests_are_counted_with_their_status_and_time(client: TestClient) -> None:
     client.get("/")
     client.get("/api/v1/rank?benchmark=dailybench&criterion=Warm")

@@ -1,8 +1,10 @@
-"""No page does what its content security policy forbids."""
+"""No page does what its content security policy forbids, and nothing that is shown leads to strangers."""
+
+from urllib.parse import quote
 
 import httpx2
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.conftest import ROOT, rest
 
@@ -30,6 +32,27 @@ def test_pages_keep_to_their_policy(desktop: BrowserContext, app_url: str, name:
     forbidden = {text for text in said if text.startswith(("forbidden:", "error:"))}
     # The icon in a browser's tab, which Streamlit asks Google for.
     assert {text for text in forbidden if "img-src https://fonts.gstatic.com/" not in text} == set()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("asked", ["llm?llm={}", "?topic={}", "?criterion={}&profile=1"])
+def test_what_a_link_brings_is_shown_and_leads_nowhere(
+    desktop: BrowserContext, app_url: str, asked: str
+) -> None:
+    """Texts of imported benchmarks go the same way (tests/pages/test_plain_text.py)."""
+    text = "[prize](https://evil.example) www.evil.example https://evil.example me@evil.example"
+    page = desktop.new_page()
+    page.goto(f"{app_url}{asked.format(quote(text))}")
+    rest(page)
+
+    shown = page.get_by_text("[prize]").first
+    expect(shown).to_be_visible()
+    assert (
+        page.locator("main a[href*='evil'], [data-testid=stMain] a[href^=mailto]").evaluate_all(
+            "links => links.map(link => link.href).filter(href => new URL(href).origin !== location.origin)"
+        )
+        == []
+    )
 
 
 @pytest.mark.browser

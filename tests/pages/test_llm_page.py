@@ -13,6 +13,7 @@ from db.repositories.benchmarks import find_benchmark
 from db.repositories.collections import put_settings
 from db.repositories.llm_answers import put_collected
 from db.source_records import AnswerStatus, CollectedRecord
+from leaderboard.limits import HourlyAllowance
 from leaderboard.service import Service
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
 from tests.leaderboard.critique_samples import CHAT, GOOD, KEY, says, write_llms
@@ -151,6 +152,24 @@ def test_a_critique_shows_scores_suggestions_and_the_judges_verdict_on_the_edit(
     assert "that the edited response is preferred to the original under all criteria" in html(page)
     next(button for button in page.button if button.label == "Close").click().run()
     assert escape(edited) not in html(page)
+    assert len(critic.asked[CHAT]) == 1
+
+
+def test_a_visit_has_only_so_many_critiques(
+    page: AppTest, critic: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USL_CRITIQUES", "2")
+    monkeypatch.setenv("USL_LLM_REQUESTS", "1")  # of all visits in an hour
+    monkeypatch.setattr("leaderboard.limits._LLM_REQUESTS", HourlyAllowance())
+    critic.on(CHAT, says(GOOD))
+    open_pair(page)
+    page.button(key="critique").click().run()
+    assert not page.error
+    page.button(key="critique").click().run()
+    assert "LLMs were asked as often as is allowed in an hour here" in page.error[0].value
+    page.run()
+    assert page.button(key="critique").disabled
+    assert "You have had the 2 critiques that one visit may ask for." in [item.value for item in page.caption]
     assert len(critic.asked[CHAT]) == 1
 
 

@@ -9,6 +9,8 @@ from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
 from crm.protocol import CriterionWarning
 from crm.registry import get_crm
+from leaderboard.view import View
+from pages._ui.session import shared_service
 from tests.judges import GatedCRM, WarningCRM, register, wait_until
 from tests.pages.conftest import APP
 from tests.pages.opening import open_view
@@ -89,6 +91,15 @@ def test_until_something_is_judged_the_last_ranking_stays(page: AppTest, judge: 
     assert "So far 3 of 30 queries are judged" in table(page)
     assert "3 of 30 questions" in read(page)
     assert names(page)[0] != "jester"
+
+
+def test_whoever_waits_is_told_their_place(page: AppTest, judge: GatedCRM) -> None:
+    page.run()
+    other = View("dailybench", ("Puzzles & Logic",), CriteriaSet.of(["Dry humor"]), crm=judge.name)
+    shared_service().leaderboard(other, subscriber="somebody else")
+    open_view(page, crm=judge.name)
+    assert bar(page).startswith("Waiting at place 1, other rankings come first: ")
+    shared_service().stop(other, "somebody else")
 
 
 def test_stop_and_continue(page: AppTest, judge: GatedCRM) -> None:

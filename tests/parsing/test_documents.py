@@ -119,6 +119,7 @@ def test_halves_are_kept_for_those_who_clean_them() -> None:
         ("!!python/object/apply:os.system [id]", "tags .* are not allowed"),
         ("2026-13-45", "a value cannot be read"),
         (".inf", "infinite"),
+        ("[" + "a," * 500_000 + "]", "more than 500,000 values"),
     ],
 )
 def test_yaml_that_grows_or_takes_long_is_refused_at_once(text: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""JSON, TOML, YAML, CSV and gzip are read in one place, so that no reader is without limits."""
+"""JSON, TOML, YAML, CSV, Parquet and gzip are read in one place, so that no reader is without limits."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PARSERS = re.compile(
     r"\bjson\.loads?\(|\btomllib\b|\byaml\.(safe_)?(load|parse)|\bcsv\.(Dict)?[rR]eader|\bgzip\.|\.json\(\)"
+    r"|\bParquetFile\b|\bread_(parquet|schema|metadata)\(|\b(pq|parquet)\.read_|\bpd\.read_json"
 )
 
 

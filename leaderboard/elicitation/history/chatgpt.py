@@ -159,7 +159,10 @@ def conversation_files(content: bytes, file: str) -> Iterator[bytes]:
                 unpacked = _unpacked(archive, member, left, file)
                 left -= len(unpacked)
                 yield unpacked
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+    except UploadError:
+        raise
+    # Damaged archives make zipfile raise also a ValueError for a place before the beginning.
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError) as error:
         raise UploadError(file, f"this is no ZIP archive that can be read ({error}).") from None
 
 

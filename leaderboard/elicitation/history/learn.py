@@ -165,9 +165,16 @@ class HistoryMargins:
 
 
 def learn_from_history(
-    history: ChoiceHistory, service: Service, slug: str, on_progress: OnProgress | None = None
+    history: ChoiceHistory,
+    service: Service,
+    slug: str,
+    on_progress: OnProgress | None = None,
+    on_place: Callable[[int], None] = lambda _: None,
 ) -> HistoryChecklist:
     """Return what the choices say, in lines that say it of a benchmark's responses.
+
+    Args:
+        on_place: Told where one stands among those whose texts are read, as long as one waits.
 
     Raises as ``Service.benchmark`` and ``benchmark_margins``.
     """
@@ -176,7 +183,7 @@ def learn_from_history(
     benchmark = benchmark_margins(service.benchmark(slug), crm)
     reading, learning = (on_progress and partial(on_progress, step) for step in (READING, LEARNING))
     pairs = [Pair(choice.query, choice.first, choice.second) for choice in history.choices]
-    margins = pair_margins(pairs, crm, tuple(item.criterion for item in library), reading)
+    margins = pair_margins(pairs, crm, tuple(item.criterion for item in library), reading, on_place)
     past = HistoryMargins.of(history.choices, margins, benchmark, library)
     return learn_checklist(past, [choice.query for choice in history.choices], learning)
 

@@ -11,7 +11,7 @@ from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
 from crm.protocol import CRM
 from leaderboard.benchmark import LoadedBenchmark
-from leaderboard.errors import LeaderboardError
+from leaderboard.errors import BusyError, LeaderboardError
 from leaderboard.scoring_jobs import scheduler as jobs_module
 from leaderboard.scoring_jobs.progress import State
 from leaderboard.scoring_jobs.scheduler import ANYBODY, JUDGES_VARIABLE, ScheduledTask, Scheduler
@@ -146,6 +146,52 @@ def test_a_page_that_turns_to_other_criteria_leaves_its_old_job(
     judge.let(10_000)
     jobs.wait(old, "page", everything, 60)
     assert state(jobs, old, "page", everything) is State.FINISHED
+
+
+def test_whoever_waits_knows_their_place_and_only_so_many_may_wait(
+    judge: GatedCRM, benchmark: LoadedBenchmark, everything: Mask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USL_JUDGING_WAITING", "2")
+    jobs = Scheduler()
+    wanted = [jobs.job(benchmark, judge, CriteriaSet.of([text])) for text in ("a", "b", "c", "d")]
+    for number, job in enumerate(wanted[:3]):
+        jobs.subscribe(job, f"page {number}", everything)
+
+    places = [jobs.progress(job, f"page {number}", everything).place for number, job in enumerate(wanted[:3])]
+    assert places == [None, 1, 2]
+    with pytest.raises(BusyError, match="2 rankings wait for slow judges already"):
+        jobs.subscribe(wanted[3], "page 3", everything)
+    jobs.subscribe(wanted[2], "page 3", everything)  # what waits already may be shared
+    jobs.stop(wanted[1], "page 1")
+    jobs.subscribe(wanted[3], "page 4", everything)  # what nobody wants any more takes no place
+    judge.let(10_000)
+    jobs.close()
+
+
+def test_a_judge_stops_after_a_while_until_it_is_said_that_it_is_still_wanted(
+    jobs: Scheduler,
+    judge: GatedCRM,
+    benchmark: LoadedBenchmark,
+    everything: Mask,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr(jobs_module, "monotonic", lambda: now[0])
+    job = jobs.job(benchmark, judge, CONCISE)
+    jobs.subscribe(job, "page", everything)
+    judge.let(1)
+    wait_until(lambda: job.task.matrix.n_judged == 7)
+    now[0] += 60 * 120 + 1
+    jobs.subscribe(job, "page", everything)  # a page that is left open asks on and on
+    judge.let(2)
+    wait_until(lambda: job not in jobs._running)
+
+    progress = jobs.progress(job, "page", everything)
+    assert progress.state is State.STOPPED
+    assert progress.message == "Paused after 120 minutes: is it still wanted?"
+    judge.let(10_000)
+    jobs.resume(job, "page")
+    wait_until(lambda: job.task.matrix.n_judged == N_PAIRS)
 
 
 def test_a_page_that_is_closed_is_not_judged_for(

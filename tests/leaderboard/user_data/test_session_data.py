@@ -1,5 +1,6 @@
 """Uploads of one session, ranked with what is stored."""
 
+import gc
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from crm.criteria import CriteriaSet
 from crm.embedded.representation import NAME
 from db.repositories import contents
 from db.repositories.benchmarks import find_benchmark
-from leaderboard.errors import LeaderboardError, UploadError
+from leaderboard.errors import BusyError, LeaderboardError, UploadError
 from leaderboard.render.tables import ranking_table
 from leaderboard.service import Service
 from leaderboard.statistics.style_control import Control
@@ -234,13 +235,33 @@ def test_a_session_holds_only_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
     soups = own_benchmark(SOUPS, "", "", "a.csv")
     with pytest.raises(LeaderboardError, match="'alpha' is among your uploads already"):
         check_room([soups], soups)
-    monkeypatch.setattr(session_data, "MAX_RESPONSES", 7)
+    monkeypatch.setenv("USL_UPLOAD_RESPONSES", "7")
     check_room([], soups)
     with pytest.raises(LeaderboardError, match="up to 7 responses"):
         check_room([soups], own_benchmark(SOUPS, "", "beta", "a.csv"))
-    monkeypatch.setattr(session_data, "MAX_UPLOADS", 1)
+    monkeypatch.setenv("USL_UPLOAD_FILES", "1")
     with pytest.raises(LeaderboardError, match="up to 1 uploads"):
         check_room([soups], soups)
+
+
+def test_a_session_brings_only_so_many_llms_and_all_sessions_so_many_responses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    soups, others = (own_benchmark(SOUPS, title, "", "a.csv") for title in ("one", "another"))
+    monkeypatch.setenv("USL_UPLOAD_LLMS", "3")
+    check_room([], soups)
+    with pytest.raises(LeaderboardError, match="up to 3 LLMs of yours: remove an upload first"):
+        check_room([soups], others)
+    gc.collect()
+    kept = sum(material.n_responses for material in session_data._kept)
+    monkeypatch.setenv("USL_UPLOAD_RESPONSES_OF_ALL", str(kept + 7))
+    check_room([], others)
+    soups.encode(NAME)
+    with pytest.raises(BusyError, match=f"up to {kept + 7:,} responses here, which are reached: try again"):
+        check_room([], others)
+    del soups  # as when a visitor has gone
+    gc.collect()
+    check_room([], others)
 
 
 def test_progress_is_told_and_nothing_is_computed_twice() -> None:

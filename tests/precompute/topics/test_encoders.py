@@ -10,6 +10,7 @@ from db import Database
 from precompute.topics.encoders import embed_queries, make_encoder
 from precompute.topics.settings import EncoderSettings
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
+from tests.crm.llm.test_lying_endpoints import ENDLESS, OK, RawServer
 from tests.precompute.topics import samples
 from tests.precompute.topics.test_discovery import queries
 
@@ -135,6 +136,15 @@ def test_an_endpoint_that_does_not_embed_is_one_sentence(
     assert said in str(raised.value)
     assert SECRET not in str(raised.value)
     assert raised.value.__cause__ is None
+
+
+def test_a_reply_without_end_is_not_read_to_its_end() -> None:
+    settings = {"backend": "openai", "model": "embedder", "retries": 0, "timeout": 60}
+    with RawServer(OK + ENDLESS[0], *ENDLESS[1:]) as endless:
+        encoder = make_encoder(EncoderSettings(url=endless.url, **settings))
+        with pytest.raises(UnavailableError, match="more than is read of a reply: lower 'batch_size'"):
+            encoder.embed(TEXTS)
+        assert endless.sent < 100 * 2**20
 
 
 def test_nobody_at_the_address_is_one_sentence(server: ScriptedServer) -> None:

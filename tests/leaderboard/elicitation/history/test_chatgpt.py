@@ -73,6 +73,16 @@ def test_the_archive_may_hold_several_files() -> None:
     assert len(read_history(packed.getvalue(), "export.zip").choices) == 4
 
 
+def test_a_damaged_archive_is_refused_in_a_sentence() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", exported(conversation()))
+    whole = packed.getvalue()
+    for damaged in (whole[20:], whole[:30] + whole[60:], whole[:-40]):
+        with pytest.raises(UploadError, match="this is no ZIP archive that can be read"):
+            read_history(damaged, "export.zip")
+
+
 def test_a_loop_ends() -> None:
     looped = conversation()
     looped["mapping"]["root"]["parent"] = "thanks"
