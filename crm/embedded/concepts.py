@@ -295,8 +295,8 @@ def _as_contrast(wished: Floats, unwished: Floats) -> Floats:
 def _as_comparison(whole: Floats, wished: Floats, unwished: Floats) -> Floats:
     """Read “tables over lists” as tables and no lists, by the probabilities of whole and parts ``[1 + 2 K]``.
 
-    It is read as it stands where it is about neither: what is compared with, such as the textbook of “more
-    formal than a textbook”, is not always a wish.
+    It is read as it stands where what is liked better is no plain wish. What it is compared with, such as the
+    textbook of “more formal than a textbook”, is not always one.
     """
     about, better, worse = (int(each[1:].argmax()) // 2 for each in (whole, wished, unwished))
     is_plain, is_plainly_worse = (each[1:].max() > _A_WISH for each in (wished, unwished))
@@ -304,7 +304,7 @@ def _as_comparison(whole: Floats, wished: Floats, unwished: Floats) -> Floats:
         return wished if about == worse and is_plainly_worse else whole
     if is_plainly_worse and better != worse:
         return _as_contrast(wished, unwished)
-    return wished if about in (better, worse) else whole
+    return wished
 
 
 def _as_sole(whole: Floats, named: Floats) -> Floats:

@@ -1,7 +1,8 @@
-"""Turns of phrase about length, put as the rest of the judge reads them.
+"""Turns of phrase, put as the rest of the judge reads them.
 
 A judge that has learnt “longer” as a wish for more easily takes “no longer than a tweet” for one, and “two
-pages at most” names nothing that is counted. Such phrases are put in other words before a criterion is read.
+pages at most” names nothing that is counted. “A few sentences” are few, “won't turn me down” refuses nothing,
+and “quality over quantity” is a saying. Such phrases are put in other words before a criterion is read.
 """
 
 from __future__ import annotations
@@ -33,16 +34,55 @@ _NO_LONGER = re.compile(
     r"|more than (?=(?:a|an|one) (?:few (?:short )?lines|screen|tweet|text|glance|minute|breath)\b))(?!\d)",
     re.IGNORECASE,
 )
+_JUST = re.compile(r"\b(?P<than>(?:more|less|fewer) than) (?:just|only|merely|a mere) ", re.IGNORECASE)
+_OF_SIZE = r"(?:(?:short|brief|quick|simple) )?(?:words?|sentences?|paragraphs?)\b"
+_A_FEW = re.compile(
+    rf"{_NOT} more than (?:just )?a (?:few|handful of|couple of) (?={_UNIT})"
+    rf"|\b(?:(?:only|just|in) )?a (?:few|handful of) (?={_OF_SIZE}(?! (?:more|longer|extra)\b))",
+    re.IGNORECASE,
+)
+_OATH = re.compile(
+    r"(?<!\bsay )(?<![\"“'‘])\b(?:bloody|damn|goddamn|effing|freaking|fucking) (?=\w)", re.IGNORECASE
+)
+_REFUSES = re.compile(
+    rf"{_NOT} (?:says?|tells? me|claims?|answers?|replies) (?:that )?(?:it|they|you) "
+    r"(?:can't|cannot|can not|won't)"
+    r"(?: (?:help|answer|do)(?: (?:me|that|this|it|with (?:that|this|it)))?)?\s*$"
+    rf"|{_NOT} turn(?:s|ing)? (?:me|my questions?|questions?|requests?) (?:down|away)\b",
+    re.IGNORECASE,
+)
+_RATHER = r"(?: over| before| above| rather than| instead of|,? not)"
+_SAYINGS = {
+    rf"\b(?:substance|content){_RATHER} (?:style|form|looks|show)\b": "solid content, no filler",
+    rf"\bquality{_RATHER} quantity\b": "concise, no filler",
+    r"\bas long as (?:it takes|it needs(?: to be)?|needed|necessary|the (?:question|topic) needs)\b": (
+        "comprehensive"
+    ),
+    r"\bfits? (?:on|in|into|onto) (?:a|my|one|the) (?:(?:smart)?phone|mobile|watch)(?:'s)?"
+    r"(?: screen| display)?\b": "short enough for a phone screen",
+    r"\b(?:(?:only|just|in) )?a (?:few|handful of|couple of) (?:short )?lines\b(?! of)": "few sentences",
+    r"\b(?:(?:only|just) (?:in )?(?:plain |normal |flowing |ordinary )?paragraphs"
+    r"|(?:plain|flowing|ordinary) paragraphs(?: only)?)\b": "flowing prose",
+    r"\b(?:chooses?|picks?|commits? to|settles? on) (?:just )?(?:one|a single) (?:answer|option|side|thing)"
+    r"(?: (?:over|instead of|rather than) .+)?": "commits to one option",
+}
+_COMPILED_SAYINGS = tuple((re.compile(saying, re.IGNORECASE), plain) for saying, plain in _SAYINGS.items())
 
 
 @lru_cache(maxsize=4096)
 def plainly(criterion: str) -> str:
-    """Return a criterion with its turns of phrase about length put in other words.
+    """Return a criterion with its turns of phrase put in other words.
 
     “No longer than a tweet” becomes “shorter than a tweet”, “longer than two sentences” “more than two
     sentences”, as it does not ask for longer ones, and “two pages at most” “1000 words at most”.
     """
     plain = criterion.replace("’", "'")
+    plain = _OATH.sub("", plain)
+    for saying, meant in _COMPILED_SAYINGS:
+        plain = saying.sub(meant, plain)
+    plain = _REFUSES.sub("never refuses", plain)
+    plain = _JUST.sub(r"\g<than> ", plain)
+    plain = _A_FEW.sub("few ", plain)
     plain = _ABOUT_PAGES.sub(_in_words, plain)
     plain = _A_UNIT.sub("than one ", plain)
     plain = _LONGER.sub("more than ", plain)

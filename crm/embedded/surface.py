@@ -58,6 +58,10 @@ _COMPARED = tuple(
         r"\b(?P<wished>more\s+(?!like\b).+?)\s+than\s+(?P<unwished>.+)$",
         r"\brather\s+(?:have\s+|read\s+|see\s+|get\s+)?(?!not\b)(?P<wished>.+?)\s+than\s+(?P<unwished>.+)$",
         r"\b(?:like|love|want|enjoy|prefer)s?\s+(?P<wished>.+?)\s+(?:more|better)\s+than\s+(?P<unwished>.+)$",
+        # “warmer than a manual”
+        r"^(?:(?:I want|should be|be|sounds?|a bit|much|something)\s+)?(?P<wished>(?!(?:other|rather|better"
+        r"|later|earlier|longer|shorter|bigger|larger|smaller)\b)\w{3,}er)\s+than\s+"
+        r"(?P<unwished>(?:an?|the|my|your)\s+.+)$",
         # “lieber Tabellen als Listen”, “plutôt des tableaux que des listes”
         r"\b(?:lieber|eher)\s+(?P<wished>.+?)\s+als\s+(?P<unwished>.+)$",
         r"\bplutôt\s+(?!que\b)(?P<wished>.+?)\s+qu(?:e\s+|')(?P<unwished>.+)$",

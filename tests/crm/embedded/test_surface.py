@@ -76,6 +76,8 @@ def test_what_is_wished_and_what_is_not_are_told_apart(criterion: str, parts: tu
         ("goes over the details", None),
         ("explain it over several paragraphs", None),
         ("over 500 words", None),
+        ("warmer than a manual", ("warmer", "a manual")),
+        ("longer than an email", None),
         ("less formal than a textbook", None),
         ("I would rather not see emojis", None),
         ("", None),
