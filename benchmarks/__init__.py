@@ -17,4 +17,5 @@
 - `gpu`: on a machine with a GPU, memory and throughput of training and judging
 - `same_answers`, `house_size`: two checkouts of the code compared
 - `pictures`: no measurement; makes the README's pictures from the running app (``make pictures``)
+- `contact_sheet`: no measurement; draws every page and tab at four widths, light and dark, to be looked at
 """

@@ -38,8 +38,8 @@ WINDOW_BYTES = 256 * 2**20
 fit into the memory of the driver."""
 _CPUS_OF_WAITING = 0.05
 _CONNECT_SECONDS = 10.0
-_MAX_FOLDER_LENGTH = 45
-"""Characters of a folder below which Ray's sockets still have room: the system allows them 107 in all."""
+_MAX_FOLDER_LENGTH = 22
+"""So that Ray's sockets, some 80 characters below it, keep within the 103 that all systems allow."""
 _ROOT = Path(__file__).resolve().parents[2]
 _SHIPPED = ("crm", "db", "leaderboard", "parsing", "precompute", "bundled")
 _NOT_SHIPPED = ("/bundled/*.usl.zip", "__pycache__")
@@ -150,7 +150,7 @@ def ray_engine(
     Of workers that died one line on standard error tells. Raises PrecomputeError: Ray cannot be started or
     reached, or has not the processors or GPUs for one actor.
     """
-    with quiet(), _folder() as folder:
+    with quiet(), short_folder() as folder:
         started_here = not ray.is_initialized()
         if started_here:
             with quiet_start():
@@ -213,7 +213,7 @@ def _room(gpus_per_actor: float) -> int:
 
 
 @contextmanager
-def _folder() -> Iterator[str]:
+def short_folder() -> Iterator[str]:
     """Yield a new temporary folder with a short name."""
     usual = tempfile.gettempdir()
     place = usual if len(usual) <= _MAX_FOLDER_LENGTH else "/tmp"

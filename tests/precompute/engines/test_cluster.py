@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +17,7 @@ from db.database import URL_VARIABLE
 from db.records import ScoreKey
 from db.repositories import scores
 from db.repositories.benchmarks import find_benchmark
+from precompute.engines.ray import short_folder
 from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,7 +31,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     port = free_port()
     environment = {**os.environ, **TOKEN, "RAY_USAGE_STATS_ENABLED": "0"}
     environment.pop("PYTHONPATH", None)
-    with tempfile.TemporaryDirectory(prefix="usl-ray-", ignore_cleanup_errors=True) as folder:
+    with short_folder() as folder:
         options = [f"--port={port}", "--num-cpus=2", f"--temp-dir={folder}", "--include-dashboard=false"]
         head = subprocess.Popen(
             [*RAY, "start", "--head", "--block", *options],
