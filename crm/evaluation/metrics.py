@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 Numbers = NDArray[np.float64]
 
-_Z = float(norm.ppf(0.975))
+_Z = float(ndtri(0.975))
 """Two-sided 95 % quantile of the standard normal distribution."""
 _EVEN = 0.5
 _NOTHING = 1e-9
