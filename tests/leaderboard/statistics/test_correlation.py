@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -35,6 +36,17 @@ orders = st.integers(2, 12).flatmap(lambda n: st.permutations([f"llm{i}" for i i
 
 def golden(name: str) -> dict[str, float]:
     return read_ranking_csv(GOLDEN / f"{name}.csv")
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 34, 64, 200])
+def test_the_same_order_has_the_p_value_that_scipy_computes(n: int) -> None:
+    ranks = np.random.default_rng(n).permutation(n).astype(float)
+    expected = scipy.stats.kendalltau(ranks, ranks)
+
+    assert kendall_tau(ranks, 2 * ranks + 1) == pytest.approx(
+        (expected.statistic, expected.pvalue), rel=1e-12
+    )
+    assert spearman_rho(ranks, 2 * ranks + 1) == 1.0
 
 
 class TestPublishedNumbers:
