@@ -1,4 +1,9 @@
 """The web application as a server runs it: the pages of app.py, styled from the first moment, and the API."""
+# ruff: noqa: E402
+
+import gc
+
+gc.disable()  # While modules are imported it finds nothing, and takes a sixth of the time.
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -28,3 +33,6 @@ if METRICS is not None:
     middleware.insert(0, Middleware(CountsRequests, metrics=METRICS))
 
 app = st.App("app.py", routes=routes, middleware=middleware)
+
+gc.freeze()  # What the modules hold stays to the end, and is not looked through again and again.
+gc.enable()
