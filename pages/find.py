@@ -5,15 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from crm.paths import BUNDLED
+from leaderboard.elicitation.history.choices import MAX_CHARACTERS, MAX_CHOICES
 from leaderboard.elicitation.history.learn import HistoryChecklist, learn_from_history
-from leaderboard.elicitation.history.read import (
-    HISTORY_TYPES,
-    MAX_CHARACTERS,
-    MAX_CHOICES,
-    MAX_MEGABYTES,
-    MAX_ROWS,
-    read_history,
-)
+from leaderboard.elicitation.history.read import HISTORY_TYPES, MAX_MEGABYTES, read_history
+from leaderboard.elicitation.history.rows import MAX_ROWS
 from leaderboard.elicitation.interview import MAX_QUESTIONS
 from leaderboard.elicitation.session import readable_benchmarks
 from leaderboard.elicitation.text import (
@@ -194,8 +189,9 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
         )
         outcome = st.container()
         st.caption(
-            "CSV, JSON Lines or JSON with query, chosen and rejected; LMArena’s votes; ChatGPT’s data "
-            f"export. Up to {MAX_MEGABYTES} MB, {MAX_ROWS:,} choices and {MAX_CHARACTERS:,} characters an "
+            "CSV, JSON Lines, JSON or Parquet with query, chosen and rejected; votes of LMArena and "
+            "compar:IA; exports of ChatGPT, Open WebUI’s feedback, a compar:IA account and promptfoo’s ratings. "
+            f"Up to {MAX_MEGABYTES} MB, {MAX_ROWS:,} choices and {MAX_CHARACTERS:,} characters an "
             f"answer; {MAX_CHOICES} choices are learnt from."
         )
         with st.expander("What such a file looks like"):
