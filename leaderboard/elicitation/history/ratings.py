@@ -1,7 +1,8 @@
 """From ratings of several answers to one query to choices between them.
 
 What is rated higher was chosen over what is rated lower: liked over not rated, and both over disliked.
-Answers that are rated alike tell nothing of each other, and a rating without a second answer tells nothing at all.
+Answers that are rated alike tell nothing of each other, and a rating without a second answer nothing at
+all.
 """
 
 from __future__ import annotations
