@@ -70,8 +70,8 @@ answers count.
 answer be made again and then wrote on: the answer that you went on with was chosen. Thumbs are not read.
 
 **As exported**, without renaming anything: Open WebUI’s feedback, the copy of your data from compar:IA, the
-votes that compar:IA and LMArena publish (also Parquet), and `promptfoo export eval`. A liked answer was chosen
-over those beside it that were not.
+votes that compar:IA and LMArena publish (also Parquet), and `promptfoo export eval`. A liked answer was
+chosen over those beside it that were not.
 """
 
 

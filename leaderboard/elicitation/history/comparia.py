@@ -61,7 +61,7 @@ def _choice(turn: Mapping[str, Any], number: int) -> PastChoice | str:
     readable = all(isinstance(text, str) for text in (prompt, *texts))
     if not readable or not isinstance(choice, str) or choice not in _OUTCOMES:
         return DAMAGED
-    query, first, second = (storable_text(text) for text in (prompt, *texts))
+    query, first, second = (storable_text(str(text)) for text in (prompt, *texts))
     return PastChoice(query, first, second, _OUTCOMES[choice], number)
 
 
