@@ -14,6 +14,7 @@ class UploadError(LeaderboardError):
     """A file from a person that is refused; the message names the file, the row and the reason."""
 
     def __init__(self, file: str, reason: str, row: int | None = None) -> None:
+        self.reason, self.row = reason, row
         super().__init__(f"{file}{'' if row is None else f', row {row}'}: {reason}")
 
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from crm.paths import BUNDLED
+from leaderboard.elicitation.history.choices import MAX_CHARACTERS, MAX_CHOICES
 from leaderboard.elicitation.history.learn import HistoryChecklist, learn_from_history
-from leaderboard.elicitation.history.read import (
-    HISTORY_TYPES,
-    MAX_CHARACTERS,
-    MAX_CHOICES,
-    MAX_MEGABYTES,
-    MAX_ROWS,
-    read_history,
-)
+from leaderboard.elicitation.history.read import HISTORY_TYPES, MAX_MEGABYTES, read_history
+from leaderboard.elicitation.history.rows import MAX_ROWS
 from leaderboard.elicitation.interview import MAX_QUESTIONS
 from leaderboard.elicitation.session import readable_benchmarks
 from leaderboard.elicitation.text import (
@@ -73,6 +68,10 @@ answers count.
 
 **ChatGPT’s data export**: the `.zip`, or `conversations.json` out of it. A choice is read where you let an
 answer be made again and then wrote on: the answer that you went on with was chosen. Thumbs are not read.
+
+**As exported**, without renaming anything: Open WebUI’s feedback, the copy of your data from compar:IA, the
+votes that compar:IA and LMArena publish (also Parquet), and `promptfoo export eval`. A liked answer was
+chosen over those beside it that were not.
 """
 
 
@@ -194,8 +193,10 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
         )
         outcome = st.container()
         st.caption(
-            "CSV, JSON Lines or JSON with query, chosen and rejected; LMArena’s votes; ChatGPT’s data "
-            f"export. Up to {MAX_MEGABYTES} MB, {MAX_ROWS:,} choices and {MAX_CHARACTERS:,} characters an "
+            "CSV, JSON Lines, JSON or Parquet with query, chosen and rejected; votes of LMArena and "
+            "compar:IA; exports of ChatGPT, of Open WebUI’s feedback, of a compar:IA account and of "
+            "promptfoo’s ratings. "
+            f"Up to {MAX_MEGABYTES} MB, {MAX_ROWS:,} choices and {MAX_CHARACTERS:,} characters an "
             f"answer; {MAX_CHOICES} choices are learnt from."
         )
         with st.expander("What such a file looks like"):
@@ -207,7 +208,10 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
             return None
         with outcome:
             try:
-                learnt = _learn(uploaded.getvalue(), uploaded.name)
+                person = _choose_person(uploaded.getvalue(), uploaded.name)
+                if person is None:
+                    return None
+                learnt = _learn(uploaded.getvalue(), uploaded.name, person)
             except SHOWN_ERRORS as error:
                 st.error(plain(str(error)))
                 return None
@@ -216,10 +220,28 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
     return learnt
 
 
-def _learn(content: bytes, file: str) -> tuple[HistoryChecklist, str]:
+def _choose_person(content: bytes, file: str) -> str | None:
+    """Return whose choices are learnt from: empty for everybody's, None while it is not yet chosen."""
+    people = dict(read_history(content, file).people)
+    if len(people) < 2:  # noqa: PLR2004
+        return ""
+
+    def shown(person: str) -> str:
+        return f"{person}: {people[person]:,}" if person else f"All {len(people):,} people together"
+
+    return st.selectbox(
+        "Whose choices? The file has those of several people.",
+        ["", *people],
+        index=None,
+        format_func=shown,
+        key=f"history_person:{file}:{st.session_state.get(_ROUND, 0)}",
+    )
+
+
+def _learn(content: bytes, file: str, person: str) -> tuple[HistoryChecklist, str]:
     bar = st.progress(0.0, "Reading the answers …")
     with reading(show_place(bar)):
-        history = read_history(content, file)
+        history = read_history(content, file, person)
 
     def on_progress(what: str, done: int, total: int) -> None:
         bar.progress(done / total, f"{what}: {done:,} of {total:,}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,13 +27,26 @@ def open_parquet(path: Path) -> Iterator[ParquetTable]:
         ParseError: It is no Parquet file, or says that it holds more than is read; damage may also be
             found while rows are read.
     """
+    check_regular(path)
+    # Mapped into memory, a row group need not fit into it.
+    with _opened(path, path.stat().st_size, memory_map=True) as table:
+        yield table
+
+
+@contextmanager
+def parquet_in(content: bytes) -> Iterator[ParquetTable]:
+    """Open a file that is in memory; a ParseError as of `open_parquet`."""
+    with _opened(io.BytesIO(content), len(content), memory_map=False) as table:
+        yield table
+
+
+@contextmanager
+def _opened(source: Path | io.BytesIO, size: int, *, memory_map: bool) -> Iterator[ParquetTable]:
     from pyarrow import ArrowException, parquet  # noqa: PLC0415
 
-    check_regular(path)
     try:
-        # Mapped into memory, a row group need not fit into it.
-        with parquet.ParquetFile(path, memory_map=True) as file:
-            table = ParquetTable(file, most_unpacked(path.stat().st_size, most=None))
+        with parquet.ParquetFile(source, memory_map=memory_map) as file:
+            table = ParquetTable(file, most_unpacked(size, most=None))
             table.check()
             yield table
     except (ArrowException, OSError) as error:

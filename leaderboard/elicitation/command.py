@@ -14,8 +14,9 @@ from rich.text import Text
 
 from crm.criteria import Polarity
 from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
+from leaderboard.elicitation.history.choices import ChoiceHistory
 from leaderboard.elicitation.history.learn import HistoryChecklist, learn_from_history
-from leaderboard.elicitation.history.read import MAX_MEGABYTES, ChoiceHistory, read_history
+from leaderboard.elicitation.history.read import MAX_MEGABYTES, read_history
 from leaderboard.elicitation.text import (
     evidence_sentence,
     prediction_sentence,
@@ -38,9 +39,13 @@ class PrintFormat(StrEnum):
 
 def criteria_from(
     file: Annotated[
-        Path, typer.Argument(help="Past choices: .csv, .jsonl, .json, or ChatGPT's export (.zip).")
+        Path,
+        typer.Argument(help="Past choices: .csv, .jsonl, .json, .parquet, or ChatGPT's export (.zip)."),
     ],
     benchmark: Annotated[str, typer.Option(help="Slug of the benchmark to rank.")] = DEFAULT_BENCHMARK,
+    person: Annotated[
+        str, typer.Option(metavar="ID", help="Whose choices, of a file with those of several people.")
+    ] = "",
     profile: Annotated[
         Path | None, typer.Option(help="Write the checklist as a profile, for “rank --profile”.")
     ] = None,
@@ -50,7 +55,7 @@ def criteria_from(
 
     The texts are read in memory and not stored.
     """
-    history = read_history(_content(file), file.name)
+    history = read_history(_content(file), file.name, person)
     with status_line() as write:
         learnt = learn_from_history(
             history,

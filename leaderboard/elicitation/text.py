@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from crm.criteria import Polarity
 from leaderboard.elicitation.checklist import ChecklistLine
+from leaderboard.elicitation.history.choices import ChoiceHistory
 from leaderboard.elicitation.history.learn import HistoryChecklist
-from leaderboard.elicitation.history.read import ChoiceHistory
 from leaderboard.elicitation.interview import MAX_QUESTIONS
 from leaderboard.elicitation.taste_test import N_PAIRS, BlindPair, Taste, TasteTest
 

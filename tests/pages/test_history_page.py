@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from crm.paths import BUNDLED
 from leaderboard.service import Service
+from tests.leaderboard.elicitation.history.test_exports import EXPORTS, FILES
 from tests.leaderboard.elicitation.samples import concise_choices
 
 SAMPLE = BUNDLED.parent / "history-sample.jsonl"
@@ -76,3 +77,23 @@ def test_what_cannot_be_read_is_said_in_a_sentence(
     assert not page.exception
     assert message in page.error[0].value.replace("\\", "")
     assert page.file_uploader
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_read_as_another_program_exports_it(page: AppTest, name: str) -> None:
+    upload(page, (EXPORTS / name).read_bytes(), name)
+    assert not page.exception
+    if people := [box for box in page.selectbox if box.label.startswith("Whose choices?")]:
+        assert "Read as" not in texts(page)
+        people[0].set_value("").run()
+    assert "Read as" in texts(page)
+    assert "Left out: " in texts(page)
+
+
+def test_one_of_several_people_is_chosen(page: AppTest) -> None:
+    upload(page, (EXPORTS / "open-webui-feedback.json").read_bytes(), "feedback.json")
+    [people] = [box for box in page.selectbox if box.label.startswith("Whose choices?")]
+    assert people.options == ["All 2 people together", "ann: 2", "ben: 2"]
+    people.set_value("ben").run()
+    assert not page.exception
+    assert "2 (by other people)" in texts(page)

@@ -19,12 +19,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from db.serialization import storable_text
+from leaderboard.elicitation.choice_model import ChoiceOutcome
+from leaderboard.elicitation.history.choices import ExportForm, LeftOut, PastChoice
 from leaderboard.errors import UploadError
 
 MAX_UNPACKED_MEGABYTES = 100
 MAX_RATIO = 100
 """How many times larger than packed a file may be; texts are about ten times."""
 MAX_MEMBERS = 50_000
+
+CHATGPT_EXPORT = "an export of ChatGPT’s data"
+NOT_CONTINUED = "an answer was made again, but none of them was gone on with"
 
 _CONVERSATIONS = re.compile(r"conversations(-\d+)?\.json", re.IGNORECASE)
 _MEMBER = b"PK\x01\x02"
@@ -79,6 +84,30 @@ def regenerated_answers(conversation: Mapping[str, Any]) -> Iterator[Regenerated
         chosen = next((text for on_thread, text in answers if on_thread and gone_on), "")
         others = tuple(text for on_thread, text in answers if not on_thread)
         yield RegeneratedAnswers(_text(nodes[key]), chosen, others, turn)
+
+
+def is_export(value: object) -> bool:
+    """Return whether a JSON value is a list of conversations."""
+    return isinstance(value, list) and any(map(is_conversation, value))
+
+
+def export_choices(value: object, left_out: LeftOut) -> Iterator[PastChoice]:
+    """Yield the choices in a list of conversations, and count places where none was made."""
+    for conversation in value if isinstance(value, list) else []:
+        for place in regenerated_answers(conversation) if is_conversation(conversation) else ():
+            if not place.chosen:
+                left_out[NOT_CONTINUED] += len(place.others)
+                continue
+            for other in place.others:
+                yield PastChoice(place.query, place.chosen, other, ChoiceOutcome.FIRST, place.turn)
+
+
+CHATGPT = ExportForm(
+    CHATGPT_EXPORT,
+    is_export,
+    export_choices,
+    "no answer in these conversations was made again and gone on with, which is what tells a choice",
+)
 
 
 def _children(nodes: Mapping[str, Node]) -> dict[str, list[str]]:

@@ -50,7 +50,7 @@ from leaderboard.elicitation.checklist import (
     polarity_of,
 )
 from leaderboard.elicitation.choice_model import Choice, ResponsePair, chosen_and_rejected
-from leaderboard.elicitation.history.read import ChoiceHistory, PastChoice
+from leaderboard.elicitation.history.choices import ChoiceHistory, PastChoice
 from leaderboard.elicitation.library import LibraryCriterion, criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins, pair_margins
 from leaderboard.elicitation.posterior import PreferencePosterior, posterior_given

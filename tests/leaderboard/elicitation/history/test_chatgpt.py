@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.elicitation.history.chatgpt import is_conversation, regenerated_answers
-from leaderboard.elicitation.history.read import CHATGPT_EXPORT, NOT_CONTINUED, read_history
+from leaderboard.elicitation.history.chatgpt import (
+    CHATGPT_EXPORT,
+    NOT_CONTINUED,
+    is_conversation,
+    regenerated_answers,
+)
+from leaderboard.elicitation.history.read import read_history
 from leaderboard.errors import UploadError
 
 Nodes = dict[str, dict[str, Any]]

@@ -13,6 +13,7 @@ from crm.criteria import Weight
 from crm.embedded.model import embedded_crm
 from crm.protocol import Pair
 from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
+from leaderboard.elicitation.history.choices import PastChoice
 from leaderboard.elicitation.history.learn import (
     HistoryMargins,
     PredictionScore,
@@ -24,7 +25,6 @@ from leaderboard.elicitation.history.learn import (
     weighted_lines,
     with_contrast,
 )
-from leaderboard.elicitation.history.read import PastChoice
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins, pair_margins
 from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior, posterior_given

@@ -7,8 +7,9 @@ import zipfile
 import pytest
 
 from leaderboard.elicitation.choice_model import ChoiceOutcome
-from leaderboard.elicitation.history import chatgpt, read
-from leaderboard.elicitation.history.read import EMPTY, LONG, SAME, TOO_MANY, read_history
+from leaderboard.elicitation.history import chatgpt, read, rows
+from leaderboard.elicitation.history.choices import EMPTY, LONG, MAX_CHOICES, SAME, TOO_MANY
+from leaderboard.elicitation.history.read import read_history
 from leaderboard.errors import UploadError
 
 CHOICE = {"query": "Which soup?", "chosen": "Tomato.", "rejected": "There are many soups."}
@@ -100,13 +101,13 @@ def test_choices_that_tell_nothing_are_left_out_and_counted() -> None:
 
 
 def test_of_many_choices_some_are_used_from_the_first_to_the_last() -> None:
-    rows = [{**CHOICE, "query": str(number)} for number in range(3 * read.MAX_CHOICES)]
+    rows = [{**CHOICE, "query": str(number)} for number in range(3 * MAX_CHOICES)]
     found = read_history(lines(*rows), "a.jsonl")
     queries = [int(choice.query) for choice in found.choices]
-    assert len(queries) == read.MAX_CHOICES
+    assert len(queries) == MAX_CHOICES
     assert (queries[0], queries[-1]) == (0, len(rows) - 1)
     assert queries == sorted(set(queries))
-    assert dict(found.left_out) == {TOO_MANY: 2 * read.MAX_CHOICES}
+    assert dict(found.left_out) == {TOO_MANY: 2 * MAX_CHOICES}
 
 
 def test_formulas_and_scripts_are_texts() -> None:
@@ -119,7 +120,8 @@ def test_formulas_and_scripts_are_texts() -> None:
 @pytest.mark.parametrize(
     ("content", "file", "message"),
     [
-        (b"x", "a.parquet", "its name must end in .csv, .jsonl, .json, .zip"),
+        (b"x", "a.txt", "its name must end in .csv, .jsonl, .json, .parquet, .zip"),
+        (b"x", "a.parquet", "this is no Parquet file that can be read"),
         (b"", "a.csv", "there are no rows"),
         (b"query,chosen,rejected\n", "a.csv", "there are no rows"),
         (
@@ -160,7 +162,7 @@ def test_what_holds_no_choices_is_refused_in_one_sentence(content: bytes, file: 
 
 
 def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "MAX_ROWS", 2)
+    monkeypatch.setattr(rows, "MAX_ROWS", 2)
     with pytest.raises(UploadError, match="it has more than 2 rows"):
         read_history(lines(CHOICE, CHOICE, CHOICE), "a.jsonl")
     monkeypatch.setattr(chatgpt, "MAX_UNPACKED_MEGABYTES", 0)

@@ -1,0 +1,54 @@
+"""From ratings of several answers to one query to choices between them.
+
+What is rated higher was chosen over what is rated lower: liked over not rated, and both over disliked.
+Answers that are rated alike tell nothing of each other, and a rating without a second answer nothing at
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from leaderboard.elicitation.choice_model import ChoiceOutcome
+from leaderboard.elicitation.history.choices import LeftOut, PastChoice
+
+LIKED, UNRATED, DISLIKED = 1, 0, -1
+ALONE = "a rating without a second answer to the same query"
+ALIKE = "two answers rated alike"
+
+
+@dataclass(frozen=True)
+class RatedAnswer:
+    """One of several answers to a query.
+
+    Attributes:
+        rating: LIKED, UNRATED or DISLIKED.
+        gone_on: Whether the person went on with it, which decides between answers that are rated alike.
+    """
+
+    text: str
+    rating: int = UNRATED
+    gone_on: bool = False
+
+    @property
+    def rank(self) -> tuple[int, bool]:
+        """Higher for the answer that was chosen."""
+        return self.rating, self.gone_on
+
+
+def rated_choices(
+    query: str, answers: Sequence[RatedAnswer], left_out: LeftOut, *, turns: int = 1, person: str = ""
+) -> Iterator[PastChoice]:
+    """Yield the choices between answers of which some are rated; count what tells nothing."""
+    rated = sum(answer.rating != UNRATED for answer in answers)
+    if len(answers) < 2:  # noqa: PLR2004
+        left_out[ALONE] += rated
+        return
+    for first, second in combinations(answers, 2):
+        if first.rank == second.rank:
+            left_out[ALIKE] += first.rating != UNRATED
+            continue
+        better, worse = (first, second) if first.rank > second.rank else (second, first)
+        yield PastChoice(query, better.text, worse.text, ChoiceOutcome.FIRST, turns, person)
