@@ -7,6 +7,7 @@ once is not embedded again.
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Semaphore
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from db.records import BenchmarkRef
 from db.repositories import _rows
 from db.repositories._rows import upsert
 from db.repositories.scores import delete_scores
-from db.serialization import pack, packed_names, unpack
+from db.serialization import pack, packed_names, same_arrays, unpack, unpacked_views
 
 
 def put_representation(
@@ -74,21 +75,27 @@ def read_representations(
 ) -> None:
     """Pass on some of the stored arrays of LLMs by their places, None for one without such a representation.
 
-    They are unpacked a few at a time by all processors, which call ``take``. Raises as `get_representation`.
+    All processors unpack them, while the next ones are read, and call ``take``. The arrays are read-only.
+    Raises as `get_representation`.
     """
     workers = os.cpu_count() or 1
+    ids = _rows.llm_ids(session, benchmark, llms)
+    # No more payloads are in memory than the processors have work.
+    free = Semaphore(2 * workers)
 
     def unpacked(place: int, payload: bytes | None) -> None:
-        take(place, None if payload is None else unpack(payload, only))
+        try:
+            take(place, None if payload is None else unpacked_views(payload, only))
+        finally:
+            free.release()
 
     with ThreadPoolExecutor(workers) as pool:
-        for start in range(0, len(llms), workers):
-            places = range(start, min(start + workers, len(llms)))
-            payloads = [
-                _stored(session, benchmark, _rows.llm_id(session, benchmark, llms[place]), name)
-                for place in places
-            ]
-            list(pool.map(unpacked, places, payloads))
+        tasks = []
+        for place, llm in enumerate(llms):
+            free.acquire()
+            tasks.append(pool.submit(unpacked, place, _stored(session, benchmark, ids[llm], name)))
+        for task in tasks:
+            task.result()
 
 
 def get_query_representation(
@@ -121,7 +128,8 @@ def put_payload(
 ) -> None:
     """Store packed arrays of an LLM, or of the queries (None); `put_representation` without the packing.
 
-    Raises NotFoundError: the benchmark has no such LLM.
+    Equal arrays that are packed otherwise take the place of stored ones and change nothing else. Raises
+    NotFoundError: the benchmark has no such LLM.
     """
     llm_id = None if llm is None else _rows.llm_id(session, benchmark, llm)
     stored = _stored(session, benchmark, llm_id, name)
@@ -134,6 +142,8 @@ def put_payload(
     else:
         upsert(session, Representation, [row | {"llm_id": llm_id}], key=("llm_id", "name"), update=changed)
     if stored is not None:
+        if same_arrays(stored, payload):
+            return
         delete_scores(session, benchmark)
     _rows.touch(session, benchmark)
 
