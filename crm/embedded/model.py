@@ -51,6 +51,7 @@ from crm.protocol import (
     JudgedBenchmark,
     Pair,
     Question,
+    ReadByLLM,
     Reason,
     Reliability,
     ResponseMargins,
@@ -201,13 +202,50 @@ class EmbeddedCRM:
     def margins(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> JointMargins:
         """Return how all responses of a benchmark stand under all criteria together."""
         stored = benchmark.representation(self._features.name)
-        margins = project(stored["features"], self.direction(criteria) * self._features.step)
+        direction = self.direction(criteria)
+        if isinstance(stored, ReadByLLM):
+            margins, penalty = self._margins_by_llm(criteria, direction, stored)
+        else:
+            margins, penalty = self._joint(criteria, direction, stored), self._penalties(stored)
+        return JointMargins(margins, penalty, stored["digest"] != MISSING, _ALIKE, _SURELY)
+
+    def _margins_by_llm(
+        self, criteria: CriteriaSet, direction: Floats, stored: ReadByLLM
+    ) -> tuple[Floats, Floats]:
+        """Return margins and penalties ``[R, Q]`` of a benchmark whose arrays are read an LLM at a time."""
+        margins, penalty = (np.zeros(stored.shape, dtype=np.float32) for _ in range(2))
+        known = None if self._guard is None else self._guard.remembered(stored)
+
+        def judge(row: int, arrays: Mapping[str, NDArray[Any]]) -> None:
+            margins[row] = self._joint(criteria, direction, arrays)
+            if known is None:
+                penalty[row] = self._penalty(arrays["features"])
+
+        stored.each(self._read_under(criteria), judge)
+        if known is not None:
+            return margins, known
+        if self._guard is not None:
+            self._guard.remember(stored, penalty)
+        return margins, penalty
+
+    def _read_under(self, criteria: CriteriaSet) -> list[str]:
+        """Return the names of the arrays by which responses are judged under the criteria."""
+        names = ["features"]
+        if criteria and self._concepts is not None:
+            names.append("counts")
+        if self._unread(criteria).any():
+            names.append("passages")
+        return names
+
+    def _joint(self, criteria: CriteriaSet, direction: Floats, stored: Mapping[str, NDArray[Any]]) -> Floats:
+        """What responses, given as stored, have under all criteria together, of which ``direction`` ``[D]``
+        is what is neither counted nor found in passages ``[...]``."""
+        margins = project(stored["features"], direction * self._features.step)
         if criteria and self._concepts is not None:
             self._concepts.add_margins(criteria, _shares(criteria), stored["counts"], margins)
         if criteria:
             margins += self._found_each(criteria, stored) @ _shares(criteria)
-        present = stored["digest"] != MISSING
-        return JointMargins(margins, self._penalties(stored), present, _ALIKE, _SURELY)
+        return margins
 
     def direction(self, criteria: CriteriaSet) -> Floats:
         """What of the criteria is not counted, folded into one direction ``[D]``;
