@@ -6,14 +6,16 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from db.errors import DatabaseError
-from parsing.files import check_archive
+from parsing.files import check_sizes
 
 # The beginning of an array of `pack`: the .npy format, version 1.0, with the header as numpy writes it.
 _NPY = re.compile(
@@ -80,11 +82,8 @@ def _shrinks(array: NDArray[Any]) -> bool:
 
 def packed_names(payload: bytes) -> tuple[str, ...]:
     """Return the names of the arrays of `pack`. Raises DatabaseError: the bytes are damaged."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(payload)) as archive:
-            return tuple(name.removesuffix(".npy") for name in archive.namelist())
-    except Exception as error:
-        raise DatabaseError(f"The {len(payload)} stored bytes are not a readable set of arrays.") from error
+    with _reading(len(payload)), zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        return tuple(name.removesuffix(".npy") for name in archive.namelist())
 
 
 def unpack(payload: bytes, only: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
@@ -104,16 +103,14 @@ def unpacked_views(payload: bytes, only: Collection[str] | None = None) -> dict[
 
     Raises as `unpack`.
     """
-    try:
+    with _reading(len(payload)):
         with zipfile.ZipFile(io.BytesIO(payload)) as archive:
-            check_archive(archive, len(payload))
-            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
-        wanted = members if only is None else [name for name in members if name in only]
-        return {name: _array(_content(payload, members[name])) for name in wanted}
-    # Damaged bytes make zipfile and numpy raise a dozen unrelated kinds, from zlib.error to
-    # NotImplementedError.
-    except Exception as error:
-        raise DatabaseError(f"The {len(payload)} stored bytes are not a readable set of arrays.") from error
+            names = archive.namelist()
+        content = memoryview(payload)
+        found = packed_arrays(lambda start, size: content[start : start + size], len(payload))
+        if [f"{name}.npy" for name in found] != names:
+            raise ValueError("other arrays than are listed")
+        return {name: array.unpacked() for name, array in found.items() if only is None or name in only}
 
 
 def same_arrays(one: bytes, other: bytes) -> bool:
@@ -132,28 +129,92 @@ def same_arrays(one: bytes, other: bytes) -> bool:
     )
 
 
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
-"""What stands before a member by the ZIP specification: a signature, and how long its name and extras are."""
+@dataclass(frozen=True)
+class PackedArray:
+    """One of the arrays of `pack`, as it stands in the payload.
+
+    Attributes:
+        content: its bytes, compressed unless `method` is that of ZIP for none.
+        size: the number of them when unpacked.
+        crc: their CRC-32.
+        payload_size: bytes of the whole payload.
+    """
+
+    content: bytes | memoryview
+    method: int
+    size: int
+    crc: int
+    payload_size: int
+
+    def unpacked(self) -> NDArray[Any]:
+        """Return the array, read-only. Raises DatabaseError: the bytes are damaged."""
+        with _reading(self.payload_size):
+            content = memoryview(self.content)
+            if self.method == zipfile.ZIP_DEFLATED:
+                # It gives no more bytes than it says, whatever is in it.
+                stream = zlib.decompressobj(-zlib.MAX_WBITS)
+                content = memoryview(stream.decompress(content, max(1, self.size)))
+            if len(content) != self.size or zlib.crc32(content) != self.crc:
+                raise ValueError("not what was packed")
+            return _array(content)
 
 
-def _content(payload: bytes, member: zipfile.ZipInfo) -> memoryview:
-    """Return a member of an archive, without the copies that zipfile makes of it."""
-    header = payload[member.header_offset : member.header_offset + _LOCAL_HEADER.size]
-    signature, name_length, extra_length = _LOCAL_HEADER.unpack(header)
-    if signature != b"PK\x03\x04":
-        raise ValueError("no member where it should be")
-    start = member.header_offset + _LOCAL_HEADER.size + name_length + extra_length
-    packed = memoryview(payload)[start : start + member.compress_size]
-    if member.compress_type == zipfile.ZIP_STORED:
-        content = packed
-    elif member.compress_type == zipfile.ZIP_DEFLATED:
-        # It gives no more bytes than the archive says, whatever is in it.
-        content = memoryview(zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, max(1, member.file_size)))
-    else:
-        raise ValueError("compressed in another way than by pack")
-    if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
-        raise ValueError("not what was packed")
-    return content
+_LOCAL_HEADER = struct.Struct("<4s2xHH4xLLLHH")
+"""Before each member of a ZIP archive: signature, flags, method, CRC-32, sizes of content, name, extras."""
+_SIGNATURE = b"PK\x03\x04"
+_AFTER_MEMBERS = (b"PK\x01\x02", b"PK\x05\x06")
+"""Signatures of the list of members and of the archive's end."""
+_NAME_IS_UTF_8 = 0x800
+_LARGE_SIZES = struct.Struct("<HHQQ")
+"""The extras as numpy writes them: number and size of the field, then the sizes of the content."""
+
+
+def packed_arrays(
+    read: Callable[[int, int], bytes | memoryview], payload_size: int, only: Collection[str] | None = None
+) -> dict[str, PackedArray]:
+    """Return arrays of `pack` without reading the others, in the order of the payload.
+
+    Args:
+        read: returns so many bytes of the payload from a place on.
+        payload_size: how many it has.
+        only: the arrays that are wanted; by default all. What lies beyond the last of them is not read.
+
+    Raises:
+        DatabaseError: the bytes are damaged or were not made by `pack`.
+    """
+    found: dict[str, PackedArray] = {}
+    place, unread = 0, None if only is None else set(only)
+    with _reading(payload_size):
+        while unread is None or unread:
+            header = bytes(read(place, _LOCAL_HEADER.size))
+            if header[: len(_SIGNATURE)] in _AFTER_MEMBERS:
+                break
+            signature, flags, method, crc, _, _, name_size, extra_size = _LOCAL_HEADER.unpack(header)
+            place += _LOCAL_HEADER.size
+            rest = bytes(read(place, name_size + extra_size))
+            field, _, size, packed_size = _LARGE_SIZES.unpack(rest[name_size:])
+            is_known = signature == _SIGNATURE and field == 1 and not flags & ~_NAME_IS_UTF_8
+            if not is_known or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError("not as pack writes it")
+            place += len(rest)
+            name = rest[:name_size].decode().removesuffix(".npy")
+            if unread is None or name in unread:
+                found[name] = PackedArray(read(place, packed_size), method, size, crc, payload_size)
+            place += packed_size
+            if unread is not None:
+                unread.discard(name)
+        check_sizes((array.size for array in found.values()), payload_size)
+    return found
+
+
+@contextmanager
+def _reading(payload_size: int) -> Iterator[None]:
+    """Raise a DatabaseError for whatever is wrong with a payload of so many bytes."""
+    try:
+        yield
+    # Damaged bytes make zipfile, zlib and numpy raise a dozen unrelated kinds.
+    except Exception as error:
+        raise DatabaseError(f"The {payload_size} stored bytes are not a readable set of arrays.") from error
 
 
 def _array(member: memoryview) -> NDArray[Any]:

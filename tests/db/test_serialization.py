@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from db.errors import DatabaseError
-from db.serialization import pack, same_arrays, storable_text, text_sha256, unpack, unpacked_views
+from db.serialization import (
+    pack,
+    packed_arrays,
+    same_arrays,
+    storable_text,
+    text_sha256,
+    unpack,
+    unpacked_views,
+)
 
 
 @given(st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])))
@@ -150,9 +158,41 @@ def test_views_are_of_the_same_arrays_and_cannot_be_written():
 
 
 def test_no_member_gives_more_bytes_than_the_archive_says():
-    payload = bytearray(pack({"plain": PLAIN}))
+    payload = pack({"plain": PLAIN})
     size = (PLAIN.nbytes + 128).to_bytes(4, "little")
-    place = payload.rindex(size)
-    payload[place : place + 4] = (1_000).to_bytes(4, "little")
+    assert payload.count(size) == 2
     with pytest.raises(DatabaseError, match="not a readable set of arrays"):
-        unpack(bytes(payload))
+        unpack(payload.replace(size, (1_000).to_bytes(4, "little")))
+
+
+def test_names_may_be_of_any_script():
+    assert_same(unpack(pack({"φ": NOISE})), {"φ": NOISE})
+
+
+@given(ARRAYS, st.data())
+def test_arrays_are_found_without_reading_the_others(arrays, data):
+    payload, read = pack(arrays), []
+
+    def reading(start, size):
+        read.append((start, size))
+        return payload[start : start + size]
+
+    only = data.draw(st.sets(st.sampled_from([*arrays, "another"])))
+    found = packed_arrays(reading, len(payload), only)
+    assert_same(
+        {name: array.unpacked() for name, array in found.items()},
+        {name: array for name, array in arrays.items() if name in only},
+    )
+    wanted = sum(len(array.content) for array in found.values())
+    assert sum(size for _, size in read) <= wanted + 200 * (len(arrays) + 1)
+
+
+def test_what_lies_beyond_the_wanted_arrays_is_not_read():
+    payload, read = pack({"a": PLAIN[:9], "b": PLAIN[:9], "c": NOISE}), []
+
+    def reading(start, size):
+        read.append(start + size)
+        return payload[start : start + size]
+
+    assert [*packed_arrays(reading, len(payload), ("b",))] == ["b"]
+    assert max(read) < len(payload) - NOISE.nbytes

@@ -147,3 +147,21 @@ def test_what_goes_wrong_with_one_llms_arrays_is_told(filled):
             representations.read_representations(
                 session, benchmark, ["base", "zeta"], "style-1", only=(), take=fail
             )
+
+
+def test_damaged_arrays_are_refused_as_they_are_read(filled):
+    with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        payload = bytearray(representations.payloads_by_llm(session, benchmark, "style-1")["zeta"])
+        payload[100] ^= 1
+        for damaged in (bytes(payload), b"", b"no zip", bytes(payload[:60])):
+            representations.put_payload(session, benchmark, "zeta", "style-1", damaged)
+            with pytest.raises(DatabaseError, match="not a readable set of arrays"):
+                representations.read_representations(
+                    session,
+                    benchmark,
+                    ["base", "zeta"],
+                    "style-1",
+                    only={"phi", "length"},
+                    take=lambda *_: None,
+                )
