@@ -217,8 +217,9 @@ class Service:
             return self._live.leaderboard(
                 request, subscriber, patience, lambda counted: self._default(request, counted)
             )
-        default, judging = self._compared_with(request, subscriber, patience)
+        # Criteria first: a judge that reads responses for them finds what ∅ needs on the way.
         judged = self._judged(request, request.criteria)
+        default, judging = self._compared_with(request, subscriber, patience)
         if not request.criteria and default is not None:
             return request.leaderboard(default, default, judged=judged)
         missed = self._misses(request)

@@ -57,20 +57,12 @@ class Guard:
 
     def penalty_once(self, features: NDArray[np.int8], step: float) -> Floats:
         """Return the same, remembered as long as the array of features lives."""
-        penalty = self.remembered(features)
-        if penalty is None:
+        key = id(features)
+        if key not in self._known:
             penalty = self.penalty(features, step)
-            self.remember(features, penalty)
-        return penalty
-
-    def remembered(self, responses: object) -> Floats | None:
-        """Return what responses lose ``[...]`` where that was found before, by the object that holds them."""
-        return self._known.get(id(responses))
-
-    def remember(self, responses: object, penalty: Floats) -> None:
-        """Remember what responses lose ``[...]`` as long as the object that holds them lives."""
-        weakref.finalize(responses, self._known.pop, id(responses), None)
-        self._known[id(responses)] = penalty
+            weakref.finalize(features, self._known.pop, key, None)
+            self._known[key] = penalty
+        return self._known[key]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a weights file stores."""

@@ -13,6 +13,7 @@ holds responses back that are written for the judge.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -148,6 +149,7 @@ class EmbeddedCRM:
         self._passage_weights = passage_weights
         self._measured = measured
         self._directions: RowCache[Wording] = RowCache(_MAX_CACHED)
+        self._under_none: dict[int, tuple[Floats, Floats]] = {}
 
     def reading_by(self, features: Representation) -> EmbeddedCRM:
         """Return the same judge with another representation of the same features, such as of more windows."""
@@ -212,21 +214,28 @@ class EmbeddedCRM:
     def _margins_by_llm(
         self, criteria: CriteriaSet, direction: Floats, stored: ReadByLLM
     ) -> tuple[Floats, Floats]:
-        """Return margins and penalties ``[R, Q]`` of a benchmark whose arrays are read an LLM at a time."""
-        margins, penalty = (np.zeros(stored.shape, dtype=np.float32) for _ in range(2))
-        known = None if self._guard is None else self._guard.remembered(stored)
+        """Return margins and penalties ``[R, Q]`` of a benchmark whose arrays are read an LLM at a time.
+
+        Margins under ∅ are found as well when they are read first, and remembered with the penalties.
+        """
+        known = self._under_none.get(id(stored))
+        if known is not None and not criteria:
+            return known
+        margins, general, penalty = (np.zeros(stored.shape, dtype=np.float32) for _ in range(3))
 
         def judge(row: int, arrays: Mapping[str, NDArray[Any]]) -> None:
-            margins[row] = self._joint(criteria, direction, arrays)
+            if criteria:
+                margins[row] = self._joint(criteria, direction, arrays)
             if known is None:
+                general[row] = self._joint(CriteriaSet(), self._general, arrays)
                 penalty[row] = self._penalty(arrays["features"])
 
         stored.each(self._read_under(criteria), judge)
-        if known is not None:
-            return margins, known
-        if self._guard is not None:
-            self._guard.remember(stored, penalty)
-        return margins, penalty
+        if known is None:
+            known = general, penalty
+            weakref.finalize(stored, self._under_none.pop, id(stored), None)
+            self._under_none[id(stored)] = known
+        return (margins, known[1]) if criteria else known
 
     def _read_under(self, criteria: CriteriaSet) -> list[str]:
         """Return the names of the arrays by which responses are judged under the criteria."""
