@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol, runtime_checkable
@@ -96,6 +96,25 @@ class JudgedBenchmark(Protocol):
 
         Raises:
             RepresentationMissingError: Nothing is stored under that name.
+        """
+
+
+UseOfLLM = Callable[[int, Mapping[str, NDArray[Any]]], None]
+"""Is given the row of an LLM and arrays of it ``[Q, …]``, by their names; of several LLMs at once."""
+
+
+@runtime_checkable
+class ReadByLLM(Protocol):
+    """A representation's arrays that can be read an LLM at a time, as all of them take much memory."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """R LLMs and Q queries."""
+
+    def each(self, names: Collection[str], use: UseOfLLM) -> None:
+        """Pass on some arrays, ``digest`` always among them, of each LLM that has them.
+
+        Threads do so in any order, and the arrays are read-only. ``use`` must not read others of them.
         """
 
 

@@ -5,7 +5,8 @@
 - `several_wishes`: a line that lists several criteria
 - `reading`: how the judge reads a criterion; `amounts`: how much there is of what criteria count
 - `service`: from a view to a leaderboard, joining this with `db` and `crm`
-- `benchmark`: a stored benchmark as a judge sees it; `cache`: results kept in memory
+- `benchmark`: a stored benchmark as a judge sees it; `stored_arrays`: what is stored of its responses
+- `cache`: results kept in memory
 - `scoring_jobs`: slow judges at work; `live_ranking`: what there is of their leaderboards so far
 - `statistics`: win rates, intervals and rankings as pure functions on arrays
 - `answer`: a ranking as an answer in a few sentences: who, why, how reliable, what would change it

@@ -166,7 +166,7 @@ def rank(
     if profile is not None:
         view = _view_of_profile(profile, view, context)
     _check_output(format, output)
-    service = Service.open()
+    service = Service.open(ranks_once=True)
     with progress_line(view.crm) as on_progress:
         # Only the table and a floor need ∅, which costs as much as the criteria.
         service.judge(view, on_progress, compare=format is RankFormat.TABLE or view.floor is not None)

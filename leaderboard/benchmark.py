@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -22,25 +22,32 @@ from db.repositories.benchmarks import find_benchmark
 from db.repositories.contents import answered_queries, query_texts, response_text, response_texts
 from db.repositories.representations import (
     get_query_representation,
+    list_representations,
     read_representations,
     representation_arrays,
 )
 from leaderboard.errors import LeaderboardError
 from leaderboard.selection import indices_of
 from leaderboard.statistics.style_control import StyleCounts
+from leaderboard.stored_arrays import DIGEST, Arrays, PassedOnArrays, Stack, StackedArrays, Take
 from leaderboard.view import Against
 
-Arrays = Mapping[str, NDArray[Any]]
 QUERY_REPRESENTATION = "minilm-queries"
 """Name under which the queries' own embeddings are stored."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedBenchmark:
-    """A benchmark's contenders and its baseline, if any; implements ``crm.protocol.JudgedBenchmark``."""
+    """A benchmark's contenders and its baseline, if any; implements ``crm.protocol.JudgedBenchmark``.
+
+    Attributes:
+        ranks_once: The largest arrays of representations are read for each ranking, an LLM at a time, instead
+            of being kept for the next one: for a process that ends after the first.
+    """
 
     database: Database
     record: BenchmarkRecord
+    ranks_once: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_arrays", {})
@@ -248,49 +255,57 @@ class LoadedBenchmark:
         with self.database.session() as session:
             benchmark = find_benchmark(session, self.record.info.slug)
             names = representation_arrays(session, benchmark, self.respondents, name)
-        later = frozenset(_NOT_ALWAYS_NEEDED.intersection(names) if "digest" in names else ())
-        at_once, absent = self._stacked(name, frozenset(names) - later)
-        lacking = [self.respondents[place] for place in sorted(absent)]
+            holders = frozenset(list_representations(session, benchmark).get(name, ()))
+        self._check_holders(name, holders)
+        if self.ranks_once and DIGEST in names:
+            return self._passed_on(name, names)
+        later = frozenset(_NOT_ALWAYS_NEEDED.intersection(names) if DIGEST in names else ())
+        at_once = self._stacked(name, frozenset(names) - later)
+        return StackedArrays(names, at_once, lambda key: self._stacked_beside(name, key, at_once[DIGEST]))
+
+    def _check_holders(self, name: str, holders: Collection[str]) -> None:
+        """Raise a RepresentationMissingError unless the baseline and another LLM are among the holders."""
+        lacking = [llm for llm in self.respondents if llm not in holders]
         if self.record.baseline in lacking or all(llm in lacking for llm in self.llms):
             slug = self.record.info.slug
             first = self.record.baseline if self.record.baseline in lacking else lacking[0]
             raise RepresentationMissingError(
                 f"{first} has no representation {name} in {slug!r}: run “{embed_command(slug)}”."
             )
-        return StackedArrays(names, at_once, lambda key: self._stacked_beside(name, key, at_once["digest"]))
 
-    def _stacked(self, name: str, keys: frozenset[str]) -> tuple[dict[str, NDArray[Any]], list[int]]:
-        """Read some of a representation's arrays, and the places of those who have none.
+    def _passed_on(self, name: str, names: Sequence[str]) -> PassedOnArrays:
+        def read(key: str) -> NDArray[Any]:
+            if key == DIGEST:
+                return self._stacked(name, frozenset((DIGEST,)))[DIGEST]
+            return self._stacked_beside(name, key, arrays[DIGEST])
+
+        shape = len(self.respondents), self.n_queries
+        arrays = PassedOnArrays(names, shape, read, lambda keys, take: self._read_each(name, keys, take))
+        return arrays
+
+    def _stacked(self, name: str, keys: frozenset[str]) -> dict[str, NDArray[Any]]:
+        """Read some of a representation's arrays.
 
         0 is the digest of a missing response. Queries keep their places: an array that is too short was made
         before the last of them were added. Each is put in its place as it is read: all of them beside their
         stack would take twice the memory.
         """
-        stacked: dict[str, NDArray[Any]] = {}
-        absent: list[int] = []
-        lock = Lock()
+        stack = Stack((len(self.respondents), self.n_queries))
+        self._read_each(
+            name, keys, lambda place, arrays: None if arrays is None else stack.put(place, arrays)
+        )
+        return stack.arrays
 
-        def take(place: int, arrays: Arrays | None) -> None:
-            if arrays is None:
-                absent.append(place)
-                return
-            for key, array in arrays.items():
-                with lock:
-                    if key not in stacked:
-                        shape = (len(self.respondents), self.n_queries, *array.shape[1:])
-                        stacked[key] = np.zeros(shape, array.dtype)
-                stacked[key][place, : len(array)] = array
-
+    def _read_each(self, name: str, keys: frozenset[str], take: Take) -> None:
         with self.database.session() as session:
             benchmark = find_benchmark(session, self.record.info.slug)
             read_representations(session, benchmark, self.respondents, name, only=keys, take=take)
-        return stacked, absent
 
     def _stacked_beside(self, name: str, key: str, digest: NDArray[Any]) -> NDArray[Any]:
         """Read one array later; rows that were computed again since then are as if they were not there."""
-        stacked, _ = self._stacked(name, frozenset((key, "digest")))
+        stacked = self._stacked(name, frozenset((key, DIGEST)))
         array = stacked[key]
-        changed = stacked["digest"] != digest
+        changed = stacked[DIGEST] != digest
         if changed.any():
             array[changed] = 0
         return array
@@ -299,32 +314,6 @@ class LoadedBenchmark:
 _NOT_ALWAYS_NEEDED = frozenset(("counts", "style", "passages"))
 """Two thirds of a representation, which rankings without counted criteria, style control and criteria that
 are judged by their wording do without."""
-
-
-class StackedArrays(Mapping[str, NDArray[Any]]):
-    """Arrays of a representation by name, some of which are read when they are first asked for."""
-
-    def __init__(
-        self, names: Sequence[str], known: Mapping[str, NDArray[Any]], read: Callable[[str], NDArray[Any]]
-    ) -> None:
-        """Hold what is known already."""
-        self._names, self._read, self._known = tuple(names), read, dict(known)
-        self._lock = Lock()
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return an array, which is read if it is not there yet."""
-        with self._lock:
-            if name not in self._known and name in self._names:
-                self._known[name] = self._read(name)
-            return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Return the names, also of what is not read."""
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        """Return the number of arrays."""
-        return len(self._names)
 
 
 def embed_command(slug: str) -> str:

@@ -106,9 +106,16 @@ class Scored:
 class Service:
     """The leaderboard of one database; may be shared between threads."""
 
-    def __init__(self, database: Database, live: LiveRankings | None = None) -> None:
-        """Serve an open database, with slow judges of its own if none are given (see ``LiveRankings``)."""
+    def __init__(
+        self, database: Database, live: LiveRankings | None = None, *, ranks_once: bool = False
+    ) -> None:
+        """Serve an open database, with slow judges of its own if none are given (see ``LiveRankings``).
+
+        Args:
+            ranks_once: Keep less in memory for the next ranking, as of ``LoadedBenchmark``.
+        """
         self.database = database
+        self._ranks_once = ranks_once
         self._loaded: SharedCache[LoadedBenchmark] = SharedCache(_BENCHMARKS_KEPT)
         self._matrices: SharedCache[NDArray[np.float32]] = SharedCache(_MATRICES_KEPT)
         self._margins: SharedCache[Margins] = SharedCache(_MATRICES_KEPT)
@@ -118,9 +125,13 @@ class Service:
         self._live = live or LiveRankings()
 
     @classmethod
-    def open(cls, url: str | None = None) -> Service:
-        """Open the database, created and filled from the bundled benchmarks at the first start."""
-        return cls(Database.open(url, bundles=sorted(BUNDLED.glob("*.usl.zip"))))
+    def open(cls, url: str | None = None, *, ranks_once: bool = False) -> Service:
+        """Open the database, created and filled from the bundled benchmarks at the first start.
+
+        Args:
+            ranks_once: As of the class.
+        """
+        return cls(Database.open(url, bundles=sorted(BUNDLED.glob("*.usl.zip"))), ranks_once=ranks_once)
 
     def close(self) -> None:
         """Stop the judges, whose work is kept, and close the database's connections."""
@@ -170,7 +181,11 @@ class Service:
             changed = benchmarks.updated_at(session, benchmark)
             return self._loaded.get(
                 (slug, changed),
-                lambda: LoadedBenchmark(self.database, benchmarks.get_benchmark(session, benchmark)),
+                lambda: LoadedBenchmark(
+                    self.database,
+                    benchmarks.get_benchmark(session, benchmark),
+                    ranks_once=self._ranks_once,
+                ),
             )
 
     def collection(self, slug: str, llm: str) -> CollectionRecord | None:
@@ -215,8 +230,9 @@ class Service:
             return self._live.leaderboard(
                 request, subscriber, patience, lambda counted: self._default(request, counted)
             )
-        default, judging = self._compared_with(request, subscriber, patience)
+        # Criteria first: a judge that reads responses for them finds what ∅ needs on the way.
         judged = self._judged(request, request.criteria)
+        default, judging = self._compared_with(request, subscriber, patience)
         if not request.criteria and default is not None:
             return request.leaderboard(default, default, judged=judged)
         missed = self._misses(request)

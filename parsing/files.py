@@ -89,8 +89,17 @@ def check_archive(archive: zipfile.ZipFile, packed: int) -> None:
     Raises:
         ParseError: They unpack to more.
     """
+    check_sizes((member.file_size for member in archive.infolist()), packed)
+
+
+def check_sizes(sizes: Iterable[int], packed: int) -> None:
+    """Return if so many bytes unpack to parts of these sizes and no more than is read of them.
+
+    Raises:
+        ParseError: They unpack to more.
+    """
     most = most_unpacked(packed)
-    if sum(member.file_size for member in archive.infolist()) > most:
+    if sum(sizes) > most:
         raise unpacks_to_more(most)
 
 

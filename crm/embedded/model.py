@@ -13,6 +13,7 @@ holds responses back that are written for the judge.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -51,6 +52,7 @@ from crm.protocol import (
     JudgedBenchmark,
     Pair,
     Question,
+    ReadByLLM,
     Reason,
     Reliability,
     ResponseMargins,
@@ -147,6 +149,7 @@ class EmbeddedCRM:
         self._passage_weights = passage_weights
         self._measured = measured
         self._directions: RowCache[Wording] = RowCache(_MAX_CACHED)
+        self._under_none: dict[int, tuple[Floats, Floats]] = {}
 
     def reading_by(self, features: Representation) -> EmbeddedCRM:
         """Return the same judge with another representation of the same features, such as of more windows."""
@@ -201,13 +204,57 @@ class EmbeddedCRM:
     def margins(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> JointMargins:
         """Return how all responses of a benchmark stand under all criteria together."""
         stored = benchmark.representation(self._features.name)
-        margins = project(stored["features"], self.direction(criteria) * self._features.step)
+        direction = self.direction(criteria)
+        if isinstance(stored, ReadByLLM):
+            margins, penalty = self._margins_by_llm(criteria, direction, stored)
+        else:
+            margins, penalty = self._joint(criteria, direction, stored), self._penalties(stored)
+        return JointMargins(margins, penalty, stored["digest"] != MISSING, _ALIKE, _SURELY)
+
+    def _margins_by_llm(
+        self, criteria: CriteriaSet, direction: Floats, stored: ReadByLLM
+    ) -> tuple[Floats, Floats]:
+        """Return margins and penalties ``[R, Q]`` of a benchmark whose arrays are read an LLM at a time.
+
+        Margins under ∅ are found as well when they are read first, and remembered with the penalties.
+        """
+        known = self._under_none.get(id(stored))
+        if known is not None and not criteria:
+            return known
+        margins, general, penalty = (np.zeros(stored.shape, dtype=np.float32) for _ in range(3))
+
+        def judge(row: int, arrays: Mapping[str, NDArray[Any]]) -> None:
+            if criteria:
+                margins[row] = self._joint(criteria, direction, arrays)
+            if known is None:
+                general[row] = self._joint(CriteriaSet(), self._general, arrays)
+                penalty[row] = self._penalty(arrays["features"])
+
+        stored.each(self._read_under(criteria), judge)
+        if known is None:
+            known = general, penalty
+            weakref.finalize(stored, self._under_none.pop, id(stored), None)
+            self._under_none[id(stored)] = known
+        return (margins, known[1]) if criteria else known
+
+    def _read_under(self, criteria: CriteriaSet) -> list[str]:
+        """Return the names of the arrays by which responses are judged under the criteria."""
+        names = ["features"]
+        if criteria and self._concepts is not None:
+            names.append("counts")
+        if self._unread(criteria).any():
+            names.append("passages")
+        return names
+
+    def _joint(self, criteria: CriteriaSet, direction: Floats, stored: Mapping[str, NDArray[Any]]) -> Floats:
+        """What responses, given as stored, have under all criteria together, of which ``direction`` ``[D]``
+        is what is neither counted nor found in passages ``[...]``."""
+        margins = project(stored["features"], direction * self._features.step)
         if criteria and self._concepts is not None:
             self._concepts.add_margins(criteria, _shares(criteria), stored["counts"], margins)
         if criteria:
             margins += self._found_each(criteria, stored) @ _shares(criteria)
-        present = stored["digest"] != MISSING
-        return JointMargins(margins, self._penalties(stored), present, _ALIKE, _SURELY)
+        return margins
 
     def direction(self, criteria: CriteriaSet) -> Floats:
         """What of the criteria is not counted, folded into one direction ``[D]``;

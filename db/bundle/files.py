@@ -5,6 +5,7 @@ import json
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -347,18 +348,22 @@ def write_bundle(path: Path, bundle: Bundle) -> None:
     try:
         with zipfile.ZipFile(partial, "w") as archive:
             for name, data in _members(bundle):
-                archive.writestr(_zip_entry(name), data)
+                archive.writestr(_zip_entry(name, data), data)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _zip_entry(name: str) -> zipfile.ZipInfo:
+_SHRINKS = 0.95
+"""Arrays that come to more of their bytes are compressed already."""
+
+
+def _zip_entry(name: str, data: bytes) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _FIXED_TIME)
     entry.create_system = _UNIX
     entry.external_attr = _FILE_MODE
-    # The arrays are compressed already.
-    entry.compress_type = zipfile.ZIP_STORED if name.endswith(".npz") else zipfile.ZIP_DEFLATED
+    is_compressed = name.endswith(".npz") and len(zlib.compress(data, 1)) > _SHRINKS * len(data)
+    entry.compress_type = zipfile.ZIP_STORED if is_compressed else zipfile.ZIP_DEFLATED
     return entry
 
 

@@ -1,6 +1,6 @@
 """A benchmark from a bundle and back."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from sqlalchemy import delete, select, update
@@ -22,6 +22,7 @@ from db.repositories.benchmarks import (
     upsert_benchmark,
 )
 from db.repositories.contents import upsert_categories, upsert_llms, upsert_queries
+from db.serialization import same_arrays
 
 
 def wants_bundle(session: Session, slug: str, digest: str) -> bool:
@@ -151,10 +152,29 @@ def _is_stored(session: Session, benchmark: BenchmarkRef, bundle: Bundle) -> boo
     """Return whether the stored benchmark is the bundle's, but for title, scores and texts it lacks."""
     with_texts = any(query.text is not None for query in bundle.queries) or bool(bundle.responses)
     stored = export_bundle(session, benchmark, with_texts, crms=())
+    return (
+        all(
+            getattr(stored, part) == getattr(bundle, part)
+            for part in ("baseline", "categories", "queries", "responses", "sample")
+        )
+        and [llm.name for llm in stored.llms] == [llm.name for llm in bundle.llms]
+        and _same_representations(stored.representations, bundle.representations)
+    )
+
+
+def _same_representations(
+    some: Mapping[str, Mapping[str, bytes]], others: Mapping[str, Mapping[str, bytes]]
+) -> bool:
+    """Return whether payloads by representation and LLM hold the same arrays, however they are packed."""
+    if {name: payloads.keys() for name, payloads in some.items()} != {
+        name: payloads.keys() for name, payloads in others.items()
+    }:
+        return False
     return all(
-        getattr(stored, part) == getattr(bundle, part)
-        for part in ("baseline", "categories", "queries", "responses", "representations", "sample")
-    ) and [llm.name for llm in stored.llms] == [llm.name for llm in bundle.llms]
+        same_arrays(payload, others[name][llm])
+        for name, payloads in some.items()
+        for llm, payload in payloads.items()
+    )
 
 
 def _scores(

@@ -5,8 +5,12 @@ once is not embedded again.
 """
 
 import os
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from threading import Semaphore
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,7 @@ from db.records import BenchmarkRef
 from db.repositories import _rows
 from db.repositories._rows import upsert
 from db.repositories.scores import delete_scores
-from db.serialization import pack, packed_names, unpack
+from db.serialization import PackedArray, pack, packed_arrays, packed_names, same_arrays, unpack
 
 
 def put_representation(
@@ -74,21 +78,64 @@ def read_representations(
 ) -> None:
     """Pass on some of the stored arrays of LLMs by their places, None for one without such a representation.
 
-    They are unpacked a few at a time by all processors, which call ``take``. Raises as `get_representation`.
+    All processors unpack them, while the next ones are read, and call ``take``. The arrays are read-only.
+    Raises as `get_representation`.
     """
     workers = os.cpu_count() or 1
+    ids = _rows.llm_ids(session, benchmark, llms)
+    stored = _stored_ids(session, benchmark, name)
+    # No more of them are in memory than the processors have work.
+    free = Semaphore(2 * workers)
 
-    def unpacked(place: int, payload: bytes | None) -> None:
-        take(place, None if payload is None else unpack(payload, only))
+    def unpacked(place: int, packed: Mapping[str, PackedArray] | None) -> None:
+        try:
+            take(place, None if packed is None else {key: array.unpacked() for key, array in packed.items()})
+        finally:
+            free.release()
 
     with ThreadPoolExecutor(workers) as pool:
-        for start in range(0, len(llms), workers):
-            places = range(start, min(start + workers, len(llms)))
-            payloads = [
-                _stored(session, benchmark, _rows.llm_id(session, benchmark, llms[place]), name)
-                for place in places
-            ]
-            list(pool.map(unpacked, places, payloads))
+        tasks = []
+        for place, llm in enumerate(llms):
+            free.acquire()
+            row = stored.get(ids[llm])
+            packed = None if row is None else _packed(session, row, only)
+            tasks.append(pool.submit(unpacked, place, packed))
+        for task in tasks:
+            task.result()
+
+
+def _stored_ids(session: Session, benchmark: BenchmarkRef, name: str) -> dict[int, int]:
+    """Return the ids of rows with a representation by those of the LLMs."""
+    rows = session.execute(
+        select(Representation.llm_id, Representation.id).where(
+            Representation.benchmark_id == benchmark.id, Representation.name == name
+        )
+    )
+    return dict(rows.all())
+
+
+def _packed(session: Session, row: int, only: Collection[str]) -> dict[str, PackedArray] | None:
+    """Return some of the arrays of a row, None where it has been removed; SQLite reads no more than these."""
+    if session.get_bind().dialect.name == "sqlite":
+        connection = session.connection().connection.driver_connection
+        assert isinstance(connection, sqlite3.Connection)
+        # Without the row, or where it is locked, the statement below says so.
+        with suppress(sqlite3.OperationalError), _open(connection, row) as blob:
+            return packed_arrays(partial(_read, blob), len(blob), only)
+    payload = session.scalar(select(Representation.payload).where(Representation.id == row))
+    if payload is None:
+        return None
+    content = memoryview(payload)
+    return packed_arrays(lambda start, size: content[start : start + size], len(payload), only)
+
+
+def _open(connection: sqlite3.Connection, row: int) -> sqlite3.Blob:
+    return connection.blobopen(Representation.__tablename__, Representation.payload.name, row, readonly=True)
+
+
+def _read(blob: sqlite3.Blob, start: int, size: int) -> bytes:
+    blob.seek(start)
+    return blob.read(size)
 
 
 def get_query_representation(
@@ -121,7 +168,8 @@ def put_payload(
 ) -> None:
     """Store packed arrays of an LLM, or of the queries (None); `put_representation` without the packing.
 
-    Raises NotFoundError: the benchmark has no such LLM.
+    Equal arrays that are packed otherwise take the place of stored ones and change nothing else. Raises
+    NotFoundError: the benchmark has no such LLM.
     """
     llm_id = None if llm is None else _rows.llm_id(session, benchmark, llm)
     stored = _stored(session, benchmark, llm_id, name)
@@ -134,6 +182,8 @@ def put_payload(
     else:
         upsert(session, Representation, [row | {"llm_id": llm_id}], key=("llm_id", "name"), update=changed)
     if stored is not None:
+        if same_arrays(stored, payload):
+            return
         delete_scores(session, benchmark)
     _rows.touch(session, benchmark)
 

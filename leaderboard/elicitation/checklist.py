@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.protocol import Floats
@@ -282,6 +281,8 @@ def fit_weights(gram: Floats64, target: Floats64) -> Floats64:
         gram: Mean products of the margins of the criteria, each with its sign ``[n, n]``.
         target: Mean products of these margins with the target's utilities ``[n]``.
     """
+    from scipy.optimize import nnls  # noqa: PLC0415 - a sixth of a command's start
+
     ridge = gram + 1e-6 * np.trace(gram) * np.eye(len(gram))
     root = np.linalg.cholesky(ridge)
     weight, _ = nnls(root.T, np.linalg.solve(root, target))

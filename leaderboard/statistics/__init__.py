@@ -3,7 +3,7 @@
 - `win_rate`: probabilities to outcomes to win rates, and the weights of queries in them
 - `bootstrap`: intervals of win rates and ranks; `ranking`: LLMs best first, with all that is known of each
 - `answered`: how much of the queries each LLM answered
-- `ranks`: ranks and quantiles that need no statistics of SciPy
+- `ranks`: ranks and quantiles, `kendall`: Kendall's τ, that need no statistics of SciPy
 - `duels`: every LLM against every other on the queries that both answered, and who can be compared
 - `bradley_terry`: rankings of LLMs that answered different queries, from their duels
 - `anchoring`: the default ranking held to people's votes; `foretelling`: what people would rate

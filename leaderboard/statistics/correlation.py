@@ -25,11 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.errors import LeaderboardError
+from leaderboard.statistics.kendall import tau_b
 from leaderboard.statistics.ranks import competition_ranks, last_ranks, mid_ranks
 
 PERSISTENCE = 0.8
-_LAST_FACTORIAL = 170
-"""The largest whose factorial is a float."""
 
 Ranks = NDArray[np.float64]
 RankedLLMs = Mapping[str, float] | Sequence[str]
@@ -93,12 +92,7 @@ def kendall_tau(first: Ranks, second: Ranks) -> tuple[float, float]:
     degenerate = _degenerate(first, second)
     if degenerate is not None:
         return degenerate, 1.0
-    if _is_one_order(first, second):  # as of the ranking that a page begins with, and itself
-        return 1.0, 2.0 / math.factorial(len(first)) if len(first) <= _LAST_FACTORIAL else 0.0
-    from scipy.stats import kendalltau  # noqa: PLC0415 - a quarter of a server's start
-
-    result = kendalltau(first, second)
-    return float(result.statistic), float(result.pvalue)
+    return tau_b(first, second)
 
 
 def spearman_rho(first: Ranks, second: Ranks) -> float:
@@ -106,11 +100,7 @@ def spearman_rho(first: Ranks, second: Ranks) -> float:
     degenerate = _degenerate(first, second)
     if degenerate is not None:
         return degenerate
-    if _is_one_order(first, second):
-        return 1.0
-    from scipy.stats import spearmanr  # noqa: PLC0415 - a quarter of a server's start
-
-    return float(spearmanr(first, second).statistic)
+    return float(np.corrcoef(mid_ranks(first), mid_ranks(second))[0, 1])
 
 
 def ndcg(predicted: Ranks, reference: Ranks) -> float:
@@ -194,12 +184,6 @@ def _as_ranks(ranking: RankedLLMs) -> Mapping[str, float]:
         twice = next(llm for place, llm in enumerate(ranking, start=1) if ranks[llm] != place)
         raise LeaderboardError(f"“{twice}” is listed twice: name each LLM once.")
     return ranks
-
-
-def _is_one_order(first: Ranks, second: Ranks) -> bool:
-    """Return whether two rankings without ties have one order."""
-    order = np.argsort(first)
-    return bool(np.all(np.diff(first[order]) > 0) and np.all(np.diff(second[order]) > 0))
 
 
 def _degenerate(first: Ranks, second: Ranks) -> float | None:

@@ -15,13 +15,14 @@ from crm.criteria import CriteriaSet
 from crm.embedded.encoder import sentence_encoder
 from crm.protocol import CRM, MeasuresResponses, Pair
 from db.records import BenchmarkSummary, LLMRecord
-from leaderboard.benchmark import Arrays, LoadedBenchmark
+from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.scheduler import ANYBODY
 from leaderboard.service import Service, filled, measured
 from leaderboard.statistics.duels import Margins
+from leaderboard.stored_arrays import Arrays
 from leaderboard.user_data.session_data import SessionData, marked
 from leaderboard.view import View
 

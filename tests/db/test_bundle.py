@@ -221,6 +221,15 @@ def test_equal_bundles_give_equal_files(tmp_path):
     assert bundle_digest(tmp_path / "a.usl.zip") != bundle_digest(tmp_path / "b.usl.zip")
 
 
+def test_arrays_that_the_database_does_not_compress_are_compressed_in_the_file(tmp_path):
+    noise = np.random.default_rng(0).integers(-50, 50, (5_000, 120), dtype=np.int8)
+    payload = pack({"noise": noise})
+    bundle = replace(samples.bundle(), representations={"style-1": {"zeta": payload}})
+    write_bundle(tmp_path / "tiny.usl.zip", bundle)
+    assert (tmp_path / "tiny.usl.zip").stat().st_size < 0.95 * len(payload)
+    assert read_bundle(tmp_path / "tiny.usl.zip") == bundle
+
+
 def test_an_inconsistent_bundle_is_not_written(tmp_path):
     path = tmp_path / "a.usl.zip"
     write_bundle(path, samples.bundle())

@@ -2,6 +2,8 @@
 
 import ast
 import hashlib
+import io
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,7 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from db.errors import DatabaseError
-from db.serialization import pack, storable_text, text_sha256, unpack
+from db.serialization import (
+    pack,
+    packed_arrays,
+    same_arrays,
+    storable_text,
+    text_sha256,
+    unpack,
+    unpacked_views,
+)
 
 
 @given(st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])))
@@ -96,8 +106,6 @@ def test_foreign_bytes_are_refused_in_one_sentence(payload):
 
 
 def test_a_bare_array_is_no_payload():
-    import io
-
     buffer = io.BytesIO()
     np.save(buffer, np.ones(3))
     with pytest.raises(DatabaseError, match="not a readable set of arrays"):
@@ -107,3 +115,84 @@ def test_a_bare_array_is_no_payload():
 def test_python_objects_are_never_pickled():
     with pytest.raises(DatabaseError, match="cannot be stored"):
         pack({"a": np.array([{}], dtype=object)})
+
+
+NOISE = np.random.default_rng(0).integers(-99, 99, (5_000, 120), dtype=np.int8)
+PLAIN = np.zeros((5_000, 120), dtype=np.int8)
+
+
+def test_large_arrays_that_hardly_shrink_are_not_compressed():
+    with zipfile.ZipFile(io.BytesIO(pack({"noise": NOISE, "plain": PLAIN, "few": NOISE[:9]}))) as archive:
+        compressed = {member.filename: member.compress_type for member in archive.infolist()}
+    assert compressed == {
+        "few.npy": zipfile.ZIP_DEFLATED,
+        "noise.npy": zipfile.ZIP_STORED,
+        "plain.npy": zipfile.ZIP_DEFLATED,
+    }
+
+
+def test_arrays_that_are_not_compressed_come_back_and_damage_to_them_is_seen():
+    payload = pack({"noise": NOISE})
+    assert_same(unpack(payload), {"noise": NOISE})
+    with pytest.raises(DatabaseError, match="not a readable set of arrays"):
+        unpack(payload[:99_000] + bytes([payload[99_000] ^ 1]) + payload[99_001:])
+
+
+def test_payloads_that_compress_everything_are_read_and_are_the_same():
+    arrays = {"noise": NOISE, "plain": PLAIN}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    before = buffer.getvalue()
+    assert_same(unpack(before), arrays)
+    assert before != pack(arrays)
+    assert same_arrays(before, pack(arrays))
+    assert not same_arrays(before, pack(arrays | {"plain": PLAIN + np.int8(1)}))
+    assert not same_arrays(before, before[:-9])
+
+
+def test_views_are_of_the_same_arrays_and_cannot_be_written():
+    arrays = {"noise": NOISE, "plain": PLAIN}
+    views = unpacked_views(pack(arrays), ("noise",))
+    assert_same(views, {"noise": NOISE})
+    assert not views["noise"].flags.writeable
+
+
+def test_no_member_gives_more_bytes_than_the_archive_says():
+    payload = pack({"plain": PLAIN})
+    size = (PLAIN.nbytes + 128).to_bytes(4, "little")
+    assert payload.count(size) == 2
+    with pytest.raises(DatabaseError, match="not a readable set of arrays"):
+        unpack(payload.replace(size, (1_000).to_bytes(4, "little")))
+
+
+def test_names_may_be_of_any_script():
+    assert_same(unpack(pack({"φ": NOISE})), {"φ": NOISE})
+
+
+@given(ARRAYS, st.data())
+def test_arrays_are_found_without_reading_the_others(arrays, data):
+    payload, read = pack(arrays), []
+
+    def reading(start, size):
+        read.append((start, size))
+        return payload[start : start + size]
+
+    only = data.draw(st.sets(st.sampled_from([*arrays, "another"])))
+    found = packed_arrays(reading, len(payload), only)
+    assert_same(
+        {name: array.unpacked() for name, array in found.items()},
+        {name: array for name, array in arrays.items() if name in only},
+    )
+    wanted = sum(len(array.content) for array in found.values())
+    assert sum(size for _, size in read) <= wanted + 200 * (len(arrays) + 1)
+
+
+def test_what_lies_beyond_the_wanted_arrays_is_not_read():
+    payload, read = pack({"a": PLAIN[:9], "b": PLAIN[:9], "c": NOISE}), []
+
+    def reading(start, size):
+        read.append(start + size)
+        return payload[start : start + size]
+
+    assert [*packed_arrays(reading, len(payload), ("b",))] == ["b"]
+    assert max(read) < len(payload) - NOISE.nbytes

@@ -1,12 +1,17 @@
 """What a reason quotes is what moved the verdict."""
 
 import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.special import logit
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
@@ -16,7 +21,7 @@ from crm.embedded.representation import load_arrays, project, representation
 from crm.embedded.style import style_sheet
 from crm.errors import UnavailableError
 from crm.paths import EMBEDDED_FILE
-from crm.protocol import CRM, Explains, MeasuresResponses, Pair, Question
+from crm.protocol import CRM, Explains, MeasuresResponses, Pair, Question, UseOfLLM
 from leaderboard.service import Service
 from leaderboard.statistics.duels import Margins, duels
 from leaderboard.statistics.win_rate import TIE_TOLERANCE, outcomes
@@ -51,6 +56,65 @@ def judged(criteria: CriteriaSet, response_a: str = SHORT, response_b: str = LON
         [Question(criteria, Pair("How do I boil an egg?", response_a, response_b))]
     )
     return verdict.prob_a
+
+
+class ArraysByLLM(dict[str, NDArray[Any]]):
+    """A benchmark's arrays that are passed on an LLM at a time, and only the digest whole."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().__init__({"digest": arrays["digest"]})
+        self.arrays = arrays
+        self.shape: tuple[int, int] = arrays["digest"].shape
+        self.asked: list[list[str]] = []
+
+    def each(self, names: Collection[str], use: UseOfLLM) -> None:
+        self.asked.append([*names])
+        for row in reversed(range(self.shape[0])):
+            use(row, {name: self.arrays[name][row] for name in {*names, "digest"}})
+
+
+@dataclass(frozen=True)
+class BenchmarkByLLM(ArrayBenchmark):
+    @cached_property
+    def by_llm(self) -> ArraysByLLM:
+        return ArraysByLLM(super().representation("any"))
+
+    def representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+        return self.by_llm
+
+
+class TestByLLM:
+    @given(criteria_sets | st.just(CriteriaSet()), seeds, st.integers(1, 4), st.integers(1, 5))
+    def test_margins_are_the_same_whether_arrays_are_held_or_read_an_llm_at_a_time(
+        self, criteria: CriteriaSet, seed: int, n_llms: int, n_queries: int
+    ) -> None:
+        features, missing = random_features(n_llms + 1, n_queries, seed=seed), [(0, n_queries - 1)]
+        held = embedded_crm().margins(criteria, ArrayBenchmark(features, missing))
+        read = embedded_crm().margins(criteria, BenchmarkByLLM(features, missing))
+
+        np.testing.assert_array_equal(read.present, held.present)
+        np.testing.assert_allclose(read.margins, held.margins, rtol=1e-6, atol=1e-5)
+        np.testing.assert_allclose(read.penalty, held.penalty, rtol=1e-6, atol=1e-5)
+
+    def test_scores_of_gaming_responses_are_the_same_at_the_second_time(self) -> None:
+        # Random features are so unlike responses that the guard holds them back.
+        features = random_features(4, 30)
+        held, read = ArrayBenchmark(features), BenchmarkByLLM(features)
+        assert (embedded_crm().margins(CriteriaSet(), held).penalty > 1).any()
+        for criteria in (CriteriaSet(), CriteriaSet.of(["warm"]), CriteriaSet.of(["concise and direct"])):
+            [expected], [found] = (embedded_crm().score(criteria, one) for one in (held, read))
+            np.testing.assert_allclose(found.prob, expected.prob, atol=1e-6)
+
+    def test_only_what_the_criteria_need_is_read(self) -> None:
+        benchmark = BenchmarkByLLM(random_features(2, 3))
+        for wishes in ([], ["no emojis"], ["concise and direct"]):
+            embedded_crm().margins(CriteriaSet.of(wishes), benchmark)
+
+        assert benchmark.by_llm.asked == [
+            ["features"],
+            ["features", "counts"],
+            ["features", "counts", "passages"],
+        ]
 
 
 def test_it_is_a_judge_that_explains() -> None:

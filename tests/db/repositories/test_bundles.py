@@ -1,5 +1,7 @@
+import io
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from db.errors import DatabaseError, NotFoundError
@@ -201,3 +203,20 @@ def test_another_benchmark_of_the_same_slug_is_not_imported(filled, change):
 def test_an_unknown_benchmark_cannot_be_exported(database):
     with database.session() as session, pytest.raises(NotFoundError, match="no benchmark 'tiny'"):
         bundles.export_bundle(session, benchmarks.find_benchmark(session, "tiny"), with_texts=True)
+
+
+def test_a_bundle_whose_arrays_are_packed_otherwise_is_the_stored_one(database):
+    def with_arrays(payload):
+        return replace(samples.bundle(), representations={"style-1": {"zeta": payload}})
+
+    noise = np.random.default_rng(0).integers(-99, 99, (5_000, 120), dtype=np.int8)
+    compressed = io.BytesIO()
+    np.savez_compressed(compressed, noise=noise)
+    with database.session() as session:
+        assert bundles.import_bundle(session, with_arrays(pack({"noise": noise})))
+        assert not bundles.import_bundle(session, with_arrays(compressed.getvalue()))
+        with pytest.raises(DatabaseError, match="Another benchmark"):
+            bundles.import_bundle(session, with_arrays(pack({"noise": -noise})))
+        other = replace(samples.bundle(), representations={"style-1": {"alpha": pack({"noise": noise})}})
+        with pytest.raises(DatabaseError, match="Another benchmark"):
+            bundles.import_bundle(session, other)

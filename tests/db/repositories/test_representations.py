@@ -1,3 +1,5 @@
+import io
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,68 @@ def test_unknown_llms_and_objects_are_refused(filled):
             representations.put_query_representation(
                 session, benchmark, "x", {"a": np.array([{}], dtype=object)}
             )
+
+
+def test_equal_arrays_that_are_packed_otherwise_change_nothing_else(filled):
+    noise = np.random.default_rng(0).integers(-99, 99, (5_000, 120), dtype=np.int8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, noise=noise)
+    with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        representations.put_payload(session, benchmark, "zeta", "other", buffer.getvalue())
+        samples.store_scores(session)
+        changed = benchmarks.updated_at(session, benchmark)
+        representations.put_representation(session, benchmark, "zeta", "other", {"noise": noise})
+        assert samples.has_scores(session)
+        assert benchmarks.updated_at(session, benchmark) == changed
+        stored = representations.payloads_by_llm(session, benchmark, "other")["zeta"]
+        assert len(stored) > len(buffer.getvalue())
+
+
+def test_chosen_arrays_of_several_llms_are_passed_on_by_their_places(filled):
+    taken = {}
+    with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        representations.put_representation(
+            session, benchmark, "alpha", "other", {"a": np.ones(2), "b": np.ones(3)}
+        )
+        representations.read_representations(
+            session, benchmark, ["alpha", "base"], "other", only={"b"}, take=taken.__setitem__
+        )
+        assert taken.keys() == {0, 1}
+        assert taken[1] is None
+        assert_same(taken[0], {"b": np.ones(3)})
+        with pytest.raises(NotFoundError, match="no LLM 'gpt'"):
+            representations.read_representations(
+                session, benchmark, ["gpt"], "other", only={"b"}, take=taken.__setitem__
+            )
+
+
+def test_what_goes_wrong_with_one_llms_arrays_is_told(filled):
+    def fail(place, arrays):
+        raise ValueError(place)
+
+    with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        with pytest.raises(ValueError, match="0"):
+            representations.read_representations(
+                session, benchmark, ["base", "zeta"], "style-1", only=(), take=fail
+            )
+
+
+def test_damaged_arrays_are_refused_as_they_are_read(filled):
+    with filled.session() as session:
+        benchmark = benchmarks.find_benchmark(session, "tiny")
+        payload = bytearray(representations.payloads_by_llm(session, benchmark, "style-1")["zeta"])
+        payload[100] ^= 1
+        for damaged in (bytes(payload), b"", b"no zip", bytes(payload[:60])):
+            representations.put_payload(session, benchmark, "zeta", "style-1", damaged)
+            with pytest.raises(DatabaseError, match="not a readable set of arrays"):
+                representations.read_representations(
+                    session,
+                    benchmark,
+                    ["base", "zeta"],
+                    "style-1",
+                    only={"phi", "length"},
+                    take=lambda *_: None,
+                )
