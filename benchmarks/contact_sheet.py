@@ -65,7 +65,8 @@ VIEWS: Mapping[str, View] = {
         f"leaderboard_{tab.replace(' ', '_').lower()}": View(f"?benchmark=dailybench&{_WISHES}", tab)
         for tab in ("Chart", "You and the average", "By criterion", "How sure")
     },
-    "leaderboard_human_ratings": View(f"?benchmark=alpaca-eval&{_WISHES}", "__"),
+    "leaderboard_human_votes": View("", "Human votes"),
+    "leaderboard_price": View(f"?{_WISHES}", "Price"),
     "find_choices": View("find?benchmark=dailybench"),
     "find_interview": View("find?benchmark=dailybench&way=questions"),
     "find_history": View("find?way=history"),
