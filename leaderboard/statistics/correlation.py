@@ -100,7 +100,8 @@ def spearman_rho(first: Ranks, second: Ranks) -> float:
     degenerate = _degenerate(first, second)
     if degenerate is not None:
         return degenerate
-    return float(np.corrcoef(mid_ranks(first), mid_ranks(second))[0, 1])
+    one, other = mid_ranks(first), mid_ranks(second)
+    return 1.0 if np.array_equal(one, other) else float(np.corrcoef(one, other)[0, 1])
 
 
 def ndcg(predicted: Ranks, reference: Ranks) -> float:
