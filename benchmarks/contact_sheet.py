@@ -23,6 +23,7 @@ from playwright.sync_api import Error as BrowserError
 
 from benchmarks._report import Report
 from benchmarks.first_paint import PAINT_TIMEOUT, MeasurementError, chromium, running_server
+from benchmarks.pictures import MAIN, settle
 from crm.cli_runner import run_cli
 
 app = typer.Typer(add_completion=False)
@@ -31,13 +32,11 @@ WIDTHS = {1400: 900, 1024: 768, 768: 1024, 390: 844}
 """Of the window in pixels, and its height."""
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _WISHES = "criterion=Concise+and+direct&criterion=Warm+and+encouraging"
-_ON_DAILYBENCH = f"benchmark=dailybench&{_WISHES}"
 _MOST_HEIGHT = 3400
 """Of a page, in pixels: what is further down is cut off."""
 _GAP = 24
 _SCALE = 0.5
 _MOST_NAMED = 3
-_MAIN = "[data-testid=stMain]"
 _OUTSIDE = """() => [...document.querySelectorAll('[data-testid=stMain] *')].filter(each => {
   const box = each.getBoundingClientRect(), style = getComputedStyle(each);
   if (!box.width || !box.height || style.visibility === 'hidden' || style.position === 'fixed') return false;
@@ -80,22 +79,22 @@ VIEWS: Mapping[str, View] = {
 
 
 def seen(page: Page, address: str, view: View) -> tuple[Image.Image, list[str]]:
-    """Open a view and return a picture of all of it, and what of it stands out of the window sideways."""
-    size = page.viewport_size
-    assert size is not None
+    """Open a view and return a picture of all of it, and what of it stands out of the window sideways.
+
+    The window is as high as the page afterwards.
+    """
     page.goto(f"{address}/{view.path}")
     page.get_by_role("heading", level=1).first.wait_for()
-    _settle(page)
+    settle(page)
     if view.tab is not None:
         page.get_by_role("tab", name=view.tab, exact=True).press("Enter")
-        _settle(page)
+        settle(page)
     outside: list[str] = page.evaluate(_OUTSIDE)
-    needed = int(page.locator(_MAIN).evaluate("main => main.scrollHeight")) + 80
-    page.set_viewport_size({"width": size["width"], "height": min(_MOST_HEIGHT, max(size["height"], needed))})
+    width, height = page.evaluate("[innerWidth, innerHeight]")
+    needed = int(page.locator(MAIN).evaluate("main => main.scrollHeight")) + 80
+    page.set_viewport_size({"width": width, "height": min(_MOST_HEIGHT, max(height, needed))})
     page.wait_for_timeout(700)
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    page.set_viewport_size(size)
-    return picture, outside
+    return Image.open(io.BytesIO(page.screenshot())).convert("RGB"), outside
 
 
 def sheet(rows: Sequence[Sequence[Image.Image]]) -> Image.Image:
@@ -117,13 +116,6 @@ def sheet(rows: Sequence[Sequence[Image.Image]]) -> Image.Image:
             left += each.width + _GAP
         top += max(each.height for each in row) + _GAP
     return whole
-
-
-def _settle(page: Page) -> None:
-    page.wait_for_timeout(500)
-    page.locator("[data-test-script-state=notRunning]").wait_for()
-    page.locator("[data-testid=stSkeleton]").first.wait_for(state="detached")
-    page.wait_for_timeout(1000)
 
 
 def _rows(browser: Browser, address: str, view: View) -> tuple[list[list[Image.Image]], list[str]]:

@@ -46,7 +46,7 @@ _TYPING, _SCROLLING, _GLANCE, _READING = 110, 70, 1500, 3600
 _STEPS = 7
 """Frames of one way down the page."""
 _ANSWER = ".usl-answer"
-_MAIN = "[data-testid=stMain]"
+MAIN = "[data-testid=stMain]"
 _SKELETON = "[data-testid=stSkeleton]"
 _WAITING = re.compile(rf"^{WAITING}$")
 
@@ -86,7 +86,7 @@ def animated(frames: Sequence[Frame], most_bytes: int = MOST_BYTES) -> bytes:
 def journey(page: Page) -> Iterator[Frame]:
     """Go from a typed wish to its answer, the ranking and one LLM, and yield what is seen on the way."""
     yield _seen(page, _GLANCE)
-    box = page.locator(f"{_MAIN} textarea").first
+    box = page.locator(f"{MAIN} textarea").first
     box.click()
     for start in range(0, len(WISH), _LETTERS_A_FRAME):
         box.press_sequentially(WISH[start : start + _LETTERS_A_FRAME])
@@ -96,7 +96,7 @@ def journey(page: Page) -> Iterator[Frame]:
     yield from _down_to(page, page.locator(RANKING_ROWS).first, _READING)
     page.locator(f"{RANKING_ROWS} .usl-name a").first.click()
     page.locator(RANKING_ROWS).first.wait_for(state="detached")
-    _settle(page)
+    settle(page)
     yield _seen(page, _READING)
     yield from _down_by(page, _VIEWPORT["height"] * 0.5, _READING)
 
@@ -106,10 +106,10 @@ def rank(page: Page) -> None:
     before = page.locator("table[data-criteria]").first.get_attribute("data-criteria")
     page.keyboard.press("Control+Enter")
     page.locator(f'table[data-criteria]:not([data-criteria="{before}"])').first.wait_for()
-    _settle(page)
+    settle(page)
 
 
-def _settle(page: Page) -> None:
+def settle(page: Page) -> None:
     """Wait until the page's script has run, nothing of the answer is still to come, and all is painted."""
     page.wait_for_timeout(500)
     page.locator("[data-test-script-state=notRunning]").wait_for()
@@ -132,11 +132,11 @@ def _down_to(page: Page, place: Locator, milliseconds: int) -> Iterator[Frame]:
 
 
 def _down_by(page: Page, pixels: float, milliseconds: int) -> Iterator[Frame]:
-    start = float(page.locator(_MAIN).evaluate("main => main.scrollTop"))
+    start = float(page.locator(MAIN).evaluate("main => main.scrollTop"))
     for step in range(1, _STEPS + 1):
         share = step / _STEPS
         eased = share * share * (3 - 2 * share)
-        page.locator(_MAIN).evaluate("(main, top) => main.scrollTo(0, top)", start + eased * pixels)
+        page.locator(MAIN).evaluate("(main, top) => main.scrollTo(0, top)", start + eased * pixels)
         page.wait_for_timeout(100)
         yield _seen(page, milliseconds if step == _STEPS else _SCROLLING)
 
@@ -157,14 +157,14 @@ def main(
         try:
             page.goto(server.address)
             page.locator(RANKING_ROWS).first.wait_for()
-            _settle(page)
+            settle(page)
             frames = list(journey(page))
             page.go_back()
             page.locator(RANKING_ROWS).first.wait_for()
-            _settle(page)
+            settle(page)
             page.set_viewport_size(_PICTURE)
-            _settle(page)
-            page.locator(_MAIN).evaluate("main => main.scrollTo(0, 0)")
+            settle(page)
+            page.locator(MAIN).evaluate("main => main.scrollTo(0, 0)")
             picture = page.screenshot()
         except BrowserError as error:
             raise server.failure(f"The journey could not be made ({error.message})") from None

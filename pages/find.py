@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from crm.paths import BUNDLED
-from leaderboard.elicitation.history.choices import MAX_CHARACTERS, MAX_CHOICES
+from leaderboard.elicitation.history.choices import MAX_CHARACTERS, MAX_CHOICES, ChoiceHistory
 from leaderboard.elicitation.history.learn import HistoryChecklist, learn_from_history
 from leaderboard.elicitation.history.read import HISTORY_TYPES, MAX_MEGABYTES, read_history
 from leaderboard.elicitation.history.rows import MAX_ROWS
@@ -208,10 +211,12 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
             return None
         with outcome:
             try:
-                person = _choose_person(uploaded.getvalue(), uploaded.name)
-                if person is None:
+                whose, bar = st.container(), st.empty()
+                with whose:
+                    history = _read(uploaded.getvalue(), uploaded.name, bar)
+                if history is None:
                     return None
-                learnt = _learn(uploaded.getvalue(), uploaded.name, person)
+                learnt = _learn(history, bar)
             except SHOWN_ERRORS as error:
                 st.error(plain(str(error)))
                 return None
@@ -220,11 +225,21 @@ def _upload_history() -> tuple[HistoryChecklist, str] | None:
     return learnt
 
 
-def _choose_person(content: bytes, file: str) -> str | None:
+def _read(content: bytes, file: str, bar: DeltaGenerator) -> ChoiceHistory | None:
+    """Return the choices in a file that are learnt from; None while it is not yet chosen whose."""
+    with reading(show_place(bar)):
+        history = read_history(content, file)
+    if len(history.people) < 2:  # noqa: PLR2004
+        return history
+    person = _choose_person(dict(history.people), file)
+    if not person:
+        return None if person is None else history
+    with reading(show_place(bar)):
+        return read_history(content, file, person)
+
+
+def _choose_person(people: Mapping[str, int], file: str) -> str | None:
     """Return whose choices are learnt from: empty for everybody's, None while it is not yet chosen."""
-    people = dict(read_history(content, file).people)
-    if len(people) < 2:  # noqa: PLR2004
-        return ""
 
     def shown(person: str) -> str:
         return f"{person}: {people[person]:,}" if person else f"All {len(people):,} people together"
@@ -238,10 +253,8 @@ def _choose_person(content: bytes, file: str) -> str | None:
     )
 
 
-def _learn(content: bytes, file: str, person: str) -> tuple[HistoryChecklist, str]:
-    bar = st.progress(0.0, "Reading the answers …")
-    with reading(show_place(bar)):
-        history = read_history(content, file, person)
+def _learn(history: ChoiceHistory, bar: DeltaGenerator) -> tuple[HistoryChecklist, str]:
+    bar.progress(0.0, "Reading the answers …")
 
     def on_progress(what: str, done: int, total: int) -> None:
         bar.progress(done / total, f"{what}: {done:,} of {total:,}")

@@ -74,9 +74,9 @@ def test_sqlite_is_set_up_for_several_processes(tmp_path):
         ("/proc", "it is a folder or a device"),
         ("/dev/zero", "it is a folder or a device"),
         ("/proc/version", "Cannot lock the SQLite file /proc/version"),
-        (f"/tmp/{'x' * 5_000}", "File name too long; set USL_DATABASE_URL to another"),
-        ("/tmp/\0x", "The database URL is malformed; it must look like"),
-        ("/tmp/\ud800x", "The database URL is malformed; it must look like"),
+        (f"/var/{'x' * 5_000}", "File name too long; set USL_DATABASE_URL to another"),
+        ("/var/\0x", "The database URL is malformed; it must look like"),
+        ("/var/\ud800x", "The database URL is malformed; it must look like"),
     ],
 )
 def test_what_is_no_file_is_no_database(file, message):

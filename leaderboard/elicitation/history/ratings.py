@@ -25,17 +25,10 @@ class RatedAnswer:
 
     Attributes:
         rating: LIKED, UNRATED or DISLIKED.
-        gone_on: Whether the person went on with it, which decides between answers that are rated alike.
     """
 
     text: str
     rating: int = UNRATED
-    gone_on: bool = False
-
-    @property
-    def rank(self) -> tuple[int, bool]:
-        """Higher for the answer that was chosen."""
-        return self.rating, self.gone_on
 
 
 def rated_choices(
@@ -47,8 +40,8 @@ def rated_choices(
         left_out[ALONE] += rated
         return
     for first, second in combinations(answers, 2):
-        if first.rank == second.rank:
+        if first.rating == second.rating:
             left_out[ALIKE] += first.rating != UNRATED
             continue
-        better, worse = (first, second) if first.rank > second.rank else (second, first)
+        better, worse = (first, second) if first.rating > second.rating else (second, first)
         yield PastChoice(query, better.text, worse.text, ChoiceOutcome.FIRST, turns, person)
