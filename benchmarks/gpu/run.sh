@@ -6,7 +6,8 @@
 # A stage takes less than ten minutes on a card of 80 GB; one that was stopped goes on when it is called again,
 # one that is done is left out. Environment: PYTHON (default .venv/bin/python), OUT (default checkpoints/gpu),
 # CORPORA (default data/corpora), BACKBONE (default smollm2), VLLM (a Python with vLLM; without it nothing is served,
-# and that is said), PORT (default 8199). For a miniature: LIMIT and EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS, PAIRS.
+# and that is said), PORT (default 8199). For a miniature: LIMIT and EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS,
+# PAIRS, DECODER_STEPS.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -20,7 +21,7 @@ LIMIT=${LIMIT:+--limit $LIMIT}
 EVAL_LIMIT=${EVAL_LIMIT:-200}
 PRECISION=${PRECISION:-bf16}
 WINDOW=${WINDOW:-1024}
-STAGES="memory ranking classification after-ranking throughput gold serve"
+STAGES="memory decoder ranking classification after-ranking throughput gold serve"
 
 mkdir -p "$OUT/tables"
 ANNOTATIONS=$OUT/annotations.jsonl
@@ -38,6 +39,11 @@ train() {
     --schedule cosine --group-by-length --evaluations 4 --patience 0 --workers "${WORKERS:-2}" --eval-limit "$EVAL_LIMIT" $LIMIT $resume "$@"
 }
 
+# decoder: the language model that reads wishes for the embedded judge.
+decoder() {
+  [ -f "$OUT/concepts.npz" ] || "$PYTHON" -m crm train decoder --out "$OUT/concepts.npz" ${DECODER_STEPS:+--limit "$DECODER_STEPS"}
+  "$PYTHON" -m benchmarks.wish_readings --classifier "$OUT/concepts.npz" --output "$OUT/tables/wish_readings.md"
+}
 memory() { "$PYTHON" -m benchmarks.gpu.memory --output "$OUT/tables/memory.md"; }
 ranking() { train ranking --backbone "$BACKBONE" --loss ranking --epochs "${EPOCHS:-2}" --max-length $((WINDOW * 5 / 8)); }
 classification() {

@@ -23,5 +23,5 @@ def make(table: JudgeTable) -> EmbeddedCRM:
     """Return the judge that a table describes."""
     settings = table.read(EmbeddedSettings)
     judge = EmbeddedCRM.load(Path(settings.weights), name=table.name)
-    judge.version = file_identity(settings.weights)[:12]
+    judge.version = file_identity(settings.weights)[:12] + judge.lacking
     return judge

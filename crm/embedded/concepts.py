@@ -1,9 +1,10 @@
 """Concepts: what people mean when they say what they like in an answer, whatever words they use.
 
-“Funny”, “makes me laugh” and “cracks jokes” are one wish. Networks on the sentence encoder, adapted to
-wishes, and on their words (``crm.embedded.wish_network``) say which of 238 concepts a criterion asks for or
+“Funny”, “makes me laugh” and “cracks jokes” are one wish. A language model's lower layers
+(``crm.embedded.wish_decoder``), and networks on the sentence encoder and on words
+(``crm.embedded.wish_network``), all adapted to wishes, say which of 238 concepts a criterion asks for or
 wants less of, and how sure that is: 69 can be counted in a response (``crm.embedded.counts``), the others are
-styles and kinds of content. They were trained on 42,700 wishes written for this project (``crm/training``).
+styles and kinds of content. They were trained on 86,000 wishes written for this project (``crm/training``).
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from crm.embedded.encoder import RowCache
 from crm.embedded.idioms import plainly
 from crm.embedded.limits import read_limit
 from crm.embedded.representation import load_arrays
+from crm.embedded.smollm2 import smollm2_file
 from crm.embedded.spelling import Spelling
 from crm.embedded.surface import N_TURNS_OF_LESS, compared, contrasted, enumerated, sole, turns
+from crm.embedded.wish_decoder import WishDecoder
 from crm.embedded.wish_network import WishNetwork, prob_by_each
 from crm.errors import UnavailableError
 from crm.paths import CONCEPTS_FILE
@@ -35,6 +38,8 @@ from crm.protocol import Floats
 _MAX_CACHED = 2048
 _AGREED = 1.5
 """Power of the networks' mean, which is less sure than each of them of what they agree on."""
+_OF_DECODER = 0.5
+"""Share of the language model in what is read, beside the networks' mean."""
 _CAUTION = 2
 """Power of the probability that a criterion asks for known concepts: specific wishes name one in passing."""
 _CLEAR = ((5, 0.6, 0.75, 0.8), (9, 0.8, 0.9, 0.95), (np.inf, 0.95, np.inf, np.inf))
@@ -54,6 +59,8 @@ _A_FLIP = 0.2
 """“Only prose” is taken for a wish for less prose where less of it is so much likelier than more."""
 _HEARD = 0.5
 """“Avoid …” must be read at least so plainly, beside the name alone, to say that the name is a complaint."""
+_DECODER = "decoder"
+"""Before the names of its arrays in the file."""
 _NEGLIGIBLE = 0.06
 """Probability below which a concept is not taken into account."""
 
@@ -65,11 +72,20 @@ class ConceptClassifier:
         names: Identifiers of the K concepts; those that can be counted come first, in their counts' order.
         networks: Their classes: no concept, then more and less of each.
         spelling: By which slips are mended before a criterion is read.
+        decoder: The language model; None where its weights are not installed: then the networks read alone.
+        lacks_decoder: Whether its weights are not installed though the file has what adapts them.
     """
 
-    def __init__(self, names: Sequence[str], networks: Sequence[WishNetwork], spelling: Spelling) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        networks: Sequence[WishNetwork],
+        spelling: Spelling,
+        decoder: WishDecoder | None = None,
+    ) -> None:
         """Join networks of ``1 + 2 K`` classes."""
         self.names, self.networks, self.spelling = tuple(names), tuple(networks), spelling
+        self.decoder, self.lacks_decoder = decoder, False
         self._known: RowCache[Wording] = RowCache(_MAX_CACHED)
 
     @property
@@ -129,13 +145,15 @@ class ConceptClassifier:
         return np.asarray(prob[:, 1:], dtype=np.float32)
 
     def _averaged(self, criteria: Sequence[str], *, bulk: bool) -> Floats:
-        """Return the networks' mean probabilities of their classes, sharpened ``[N, 1 + 2 K]``."""
+        """Return the mean probabilities of the classes by all that read, sharpened ``[N, 1 + 2 K]``."""
         each = (
             [network.prob(criteria, bulk=True) for network in self.networks]
             if bulk
             else prob_by_each(self.networks, criteria)
         )
         mean = np.mean(each, axis=0)
+        if self.decoder is not None:
+            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * self.decoder.prob(criteria)
         prob: Floats = mean**_AGREED / (mean**_AGREED).sum(axis=1, keepdims=True)
         return prob
 
@@ -144,6 +162,8 @@ class ConceptClassifier:
         arrays: dict[str, NDArray[Any]] = {"names": np.array(self.names), **self.spelling.arrays()}
         for place, network in enumerate(self.networks):
             arrays |= {f"{place}_{name}": array for name, array in network.arrays().items()}
+        if self.decoder is not None:
+            arrays |= {f"{_DECODER}_{name}": array for name, array in self.decoder.arrays().items()}
         return arrays
 
     @classmethod
@@ -161,8 +181,15 @@ class ConceptClassifier:
         for name in arrays.keys() - {"names", "words", "foreign"}:
             place, _, part = name.partition("_")
             of_each.setdefault(place, {})[part] = arrays[name]
+        of_decoder = of_each.pop(_DECODER, None)
+        decoder = None
+        if of_decoder is not None and smollm2_file() is not None:
+            decoder = WishDecoder.from_arrays(of_decoder)
         networks = [WishNetwork.from_arrays(of_each[place]) for place in sorted(of_each)]
-        return cls(names, networks, Spelling(arrays["words"].tolist(), arrays["foreign"].tolist()))
+        spelling = Spelling(arrays["words"].tolist(), arrays["foreign"].tolist())
+        classifier = cls(names, networks, spelling, decoder)
+        classifier.lacks_decoder = of_decoder is not None and decoder is None
+        return classifier
 
 
 @dataclass(frozen=True)

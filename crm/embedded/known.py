@@ -45,6 +45,11 @@ class KnownConcepts:
         directions: Floats = styles + reading.unread[:, None] * unread
         return directions
 
+    @property
+    def lacking(self) -> str:
+        """What of the judge is not installed, as a part of its version; empty where all is."""
+        return "-without-smollm2" if self.classifier.lacks_decoder else ""
+
     def unread(self, criteria: Sequence[Criterion]) -> Floats:
         """How much of each of N criteria concepts do not say, from 0 to 1 ``[N]``."""
         return self.classifier.read(criteria).unread

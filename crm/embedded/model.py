@@ -470,19 +470,25 @@ class EmbeddedCRM:
                 f"{path.name} was trained on another version of the representation {features.name}: "
                 "train it again with “python -m crm train embedded”."
             )
+        concepts = KnownConcepts.from_arrays(arrays)
         return cls(
             members_of(arrays),
             arrays["general"].astype(np.float32),
             features,
             name=name,
-            version=str(arrays["version"]),
+            version=str(arrays["version"]) + (concepts.lacking if concepts else ""),
             counterweight=float(arrays.get("counterweight", 0.0)),
             guard=Guard.from_arrays(arrays),
             validity=ValidityCheck.from_arrays(arrays),
-            concepts=KnownConcepts.from_arrays(arrays),
+            concepts=concepts,
             passage_weights=arrays.get("passage_weights"),
             measured=KindsOfReliability.from_arrays(arrays),
         )
+
+    @property
+    def lacking(self) -> str:
+        """What of the judge is not installed, as a part of its version; empty where all is."""
+        return self._concepts.lacking if self._concepts is not None else ""
 
 
 def held_back(margin: Floats | np.float32, ahead: Floats | np.float32) -> Floats:

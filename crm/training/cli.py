@@ -56,7 +56,7 @@ generally preferred, and for the other side, are judged equally well."""
 _WIN_RATE_ERROR = (0.3, 0.6, 0.8, 0.5)
 """By how much win rates miss a careful reader's, in log-odds, of counted, known, other and no criteria:
 chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.gold_rankings``)."""
-VERSION = "7"
+VERSION = "8"
 _ORDINARY = 256
 """Pairs whose differences are kept to tell criteria at odds."""
 
@@ -147,6 +147,51 @@ def train_concepts(
     typer.echo(
         f"{len(used)} wishes of {len(concepts)} concepts; of {len(kept)} others {right:.1%} are "
         f"read as meant, concept and direction; {out.stat().st_size / 1e6:.1f} MB: {out}"
+    )
+
+
+@app.command("decoder")
+def train_decoder(
+    concepts: Annotated[Path, typer.Option(help="The classifier that it joins.")] = CONCEPTS_FILE,
+    out: Annotated[Path, typer.Option(help="Where both go.")] = CHECKPOINTS / CONCEPTS_FILE.name,
+    device: Annotated[
+        str, typer.Option(help="cuda, or cpu: an hour an epoch on two cores.", show_default="cuda if there")
+    ] = "",
+    epochs: Annotated[int, typer.Option(min=1, help="How often every wish is seen.")] = 3,
+    limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")] = None,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    apart: Annotated[
+        float, typer.Option(min=0.001, max=0.5, help="Share of the wishes kept apart to calibrate on.")
+    ] = 0.02,
+) -> None:
+    """Fit the language model that reads wishes, beside the classifier's networks; train the embedded CRM
+    again after it."""
+    import torch  # noqa: PLC0415
+
+    from crm.embedded.concepts import ConceptClassifier  # noqa: PLC0415
+    from crm.training.concepts import (  # noqa: PLC0415
+        read_concept_names,
+        read_concept_wishes,
+        read_turns,
+        share_read_right,
+        sharpness_of,
+        split_wishes,
+    )
+    from crm.training.wish_decoder import DecoderOptions, fit_decoder  # noqa: PLC0415
+
+    _make_folder_of(out)
+    joined = ConceptClassifier.load(concepts)
+    kept, used = split_wishes(read_concept_wishes(), apart, seed)
+    options = DecoderOptions(epochs=epochs, limit=limit, seed=seed)
+    on = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    with _progress("steps") as on_progress:
+        fitted = fit_decoder(used, read_concept_names(), read_turns(), options, device=on, report=on_progress)
+    fitted = fitted.sharpened(sharpness_of(fitted.logits([wish.text for wish in kept]), kept, joined.names))
+    joined = ConceptClassifier(joined.names, joined.networks, joined.spelling, fitted)
+    np.savez_compressed(out, **joined.arrays())  # type: ignore[arg-type]
+    typer.echo(
+        f"{len(used)} wishes; of {len(kept)} others {share_read_right(joined, kept):.1%} are read as meant, "
+        f"concept and direction; {out.stat().st_size / 1e6:.1f} MB: {out}"
     )
 
 

@@ -30,6 +30,7 @@ from crm.embedded.spelling import Spelling
 from crm.embedded.surface import N_BUCKETS, N_TURNS, turns, word_hashes
 from crm.embedded.wish_network import WishNetwork
 from crm.errors import CRMError
+from crm.protocol import Floats
 
 WISHES = Path(__file__).with_name("wishes")
 NONE = "none"
@@ -224,7 +225,7 @@ def fit_network(
     optimizer = torch.optim.AdamW(trained, lr=chosen.learning_rate, weight_decay=chosen.weight_decay)
     used = turns_of_phrase if chosen.rarer else turns_of_phrase.commonest
     seen = [wish for wish in wishes if wish.source not in chosen.without]
-    epochs = [_epoch(seen, named, used, chosen, draw) for _ in range(chosen.epochs)]
+    epochs = [epoch_batches(seen, named, used, chosen, draw) for _ in range(chosen.epochs)]
     steps = sum(map(len, epochs))
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, chosen.learning_rate, total_steps=steps, pct_start=0.1
@@ -234,7 +235,7 @@ def fit_network(
         target = torch.zeros(len(batch), 1 + 2 * len(names))
         for row, (_, asked) in enumerate(batch):
             for wish in asked:
-                target[row, _label(wish, names)] += 1 / len(asked)
+                target[row, label_of(wish, names)] += 1 / len(asked)
         texts = [text for text, _ in batch]
         smoothed = target * (1 - chosen.smoothing) + chosen.smoothing / target.shape[1]
         with torch.autocast("cpu", torch.bfloat16):
@@ -258,10 +259,15 @@ def split_wishes(wishes: Sequence[Wish], share: float, seed: int) -> tuple[list[
 def calibrated(network: WishNetwork, kept: Sequence[Wish], names: Sequence[str]) -> WishNetwork:
     """Return the network with the sharpness under which wishes kept apart are likeliest."""
     logits = network.logits([wish.text for wish in kept], bulk=True)
-    labels = [_label(wish, names) for wish in kept]
+    return network.sharpened(sharpness_of(logits, kept, names))
+
+
+def sharpness_of(logits: Floats, kept: Sequence[Wish], names: Sequence[str]) -> float:
+    """Return the factor on logits ``[N, C]`` under which N wishes kept apart are likeliest."""
+    labels = [label_of(wish, names) for wish in kept]
     tried = np.arange(0.5, 3.0, 0.05)
     likely = [log_softmax(logits * each, axis=1)[np.arange(len(kept)), labels].mean() for each in tried]
-    return network.sharpened(float(tried[int(np.argmax(likely))]))
+    return float(tried[int(np.argmax(likely))])
 
 
 def spelling_of(wishes: Sequence[Wish]) -> Spelling:
@@ -275,30 +281,38 @@ def share_read_right(classifier: ConceptClassifier, wishes: Sequence[Wish]) -> f
     """Return how often concept and direction of wishes are read as they were meant."""
     prob = classifier.read_many([Criterion(wish.text) for wish in wishes]).prob
     read = np.where(prob.sum(axis=1) > 1 / 2, prob.argmax(axis=1) + 1, 0)
-    return float(np.mean(read == [_label(wish, classifier.names) for wish in wishes]))
+    return float(np.mean(read == [label_of(wish, classifier.names) for wish in wishes]))
 
 
-def _label(wish: Wish, names: Sequence[str]) -> int:
+def label_of(wish: Wish, names: Sequence[str]) -> int:
+    """Return the class of a wish: 0 for no concept, then more and less of each in turn."""
     if wish.concept is None:
         return 0
     return 1 + 2 * names.index(wish.concept) + (not wish.more)
 
 
-_Batch = list[tuple[str, list[Wish]]]
+Batch = list[tuple[str, list[Wish]]]
+"""Texts, and the wishes that each is made of."""
 _CHUNK = 16
 
 
-def _epoch(
+def epoch_batches(
     wishes: Sequence[Wish],
     named: Sequence[ConceptName],
     turns_of_phrase: TurnsOfPhrase,
     options: ConceptOptions,
     draw: random.Random,
-) -> list[_Batch]:
-    """Return batches of texts of similar length, each with the one or two wishes that it is made of."""
+) -> list[Batch]:
+    """Return the batches of an epoch: texts of similar length, each with the one or two wishes that it is
+    made of.
+
+    Args:
+        wishes: As they were written.
+        named: From which further ones are made by the turns.
+    """
     names = draw.choices(named, k=round(options.named * len(wishes)))
     drawn = [*wishes, *(name.wish(turns_of_phrase, draw) for name in names)]
-    examples: _Batch = []
+    examples: Batch = []
     for wish in drawn:
         text, asked = _varied(wish.text, draw), [wish]
         if draw.random() < options.joined:
@@ -312,7 +326,7 @@ def _epoch(
         text, asked = name.wish_for_both(draw.choice(kinds[name.kind]), turns_of_phrase, draw)
         examples.append((_varied(text, draw), asked))
     draw.shuffle(examples)
-    batches: list[_Batch] = []
+    batches: list[Batch] = []
     for start in range(0, len(examples), _CHUNK * options.batch):
         chunk = sorted(examples[start : start + _CHUNK * options.batch], key=lambda example: len(example[0]))
         batches += [chunk[first : first + options.batch] for first in range(0, len(chunk), options.batch)]

@@ -23,7 +23,7 @@ def test_every_stage_runs_and_one_that_is_done_is_left_out(
     settings = {
         "PYTHON": sys.executable, "VLLM": str(VLLM), "OUT": str(tmp_path / "out"), "CORPORA": str(corpora),
         "BACKBONE": str(backbone), "LIMIT": "16", "EVAL_LIMIT": "4", "WINDOW": "512", "EPOCHS": "1",
-        "WORKERS": "0", "PAIRS": "16", "PRECISION": "fp32", "PORT": str(free_port()),
+        "WORKERS": "0", "PAIRS": "16", "DECODER_STEPS": "2", "PRECISION": "fp32", "PORT": str(free_port()),
         "VLLM_OPTIONS": "--dtype bfloat16 --enforce-eager",
     }  # fmt: skip
 
@@ -35,10 +35,15 @@ def test_every_stage_runs_and_one_that_is_done_is_left_out(
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout
 
-    shown = run("memory", "ranking", "classification", "after-ranking", "throughput", "serve")
+    shown = run("memory", "decoder", "ranking", "classification", "after-ranking", "throughput", "serve")
     for name in ("ranking", "classification", "after-ranking"):
         assert (tmp_path / "out" / name / "crm.json").is_file()
     tables = sorted(path.name for path in (tmp_path / "out" / "tables").iterdir())
-    assert tables == ["memory.md", "throughput-classification.md", "throughput-ranking.md"]
+    assert tables == [
+        "memory.md",
+        "throughput-classification.md",
+        "throughput-ranking.md",
+        "wish_readings.md",
+    ]
     assert "DailyBench under one wish in" in shown
     assert "16 pairs" not in run("ranking")

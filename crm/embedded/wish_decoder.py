@@ -1,0 +1,144 @@
+"""A language model that reads wishes: SmolLM2's lower layers, adapted to them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from crm.embedded.minilm import LowRank, Rows
+from crm.embedded.smollm2 import WIDTH, SmolLM2, read_smollm2
+from crm.protocol import Floats
+
+BEGINNING, ENDING = 'A user wants answers like this: "', '", that is:'
+"""What stands around a wish; the model says at the end what it stands for."""
+MAX_TOKENS = 60
+"""Of a wish."""
+_AT_ONCE = 2048
+"""Tokens that are read together."""
+_EPSILON = np.float32(1e-5)
+
+
+class WishDecoder:
+    """Says which of C classes a wish is of; may be shared between threads.
+
+    Its weights, a quarter of a gigabyte, are loaded when it is first asked.
+    """
+
+    def __init__(
+        self,
+        weight: Floats,
+        bias: Floats,
+        adapters: Mapping[str, LowRank],
+        *,
+        n_layers: int,
+        sharpness: float = 1.0,
+    ) -> None:
+        """Join the fitted parts.
+
+        Args:
+            weight: ``[2 · 576, C]``, on the state at the end and the mean state of the wish.
+            bias: ``[C]``.
+            adapters: Of the model's linear layers.
+            n_layers: How many of its layers are used.
+            sharpness: Factor on the logits, by which the probabilities are calibrated.
+        """
+        self._weight, self._bias, self._adapters = weight, bias, adapters
+        self._n_layers, self._sharpness = n_layers, np.float32(sharpness)
+        self._loading = threading.Lock()
+        self._loaded: SmolLM2 | None = None
+
+    def load(self) -> SmolLM2:
+        """Return the adapted model, loaded at the first call.
+
+        Raises:
+            UnavailableError: Its weights are not installed.
+        """
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = SmolLM2(read_smollm2(), self._n_layers, self._adapters, BEGINNING)
+            return self._loaded
+
+    def logits(self, wishes: Sequence[str]) -> Floats:
+        """Return the logits of N wishes, before sharpening ``[N, C]``."""
+        pooled = np.zeros((len(wishes), 2 * WIDTH), np.float32)
+        model = self.load()
+        *of_wishes, ending = model.tokens([*wishes, ENDING])
+        cut = [tokens[:MAX_TOKENS] for tokens in of_wishes]
+        for batch in _batches([len(tokens) + len(ending) for tokens in cut]):
+            states = model.states([cut[index] + ending for index in batch])
+            pooled[batch] = [_pooled(each, len(ending)) for each in states]
+        logits: Floats = _layer_normalised(pooled) @ self._weight + self._bias
+        return logits
+
+    def prob(self, wishes: Sequence[str]) -> Floats:
+        """Return the probabilities of the classes ``[N, C]``."""
+        prob: Floats = np.exp(log_softmax(self.logits(wishes) * self._sharpness, axis=1))
+        return prob
+
+    def sharpened(self, sharpness: float) -> WishDecoder:
+        """Return the decoder with another sharpness."""
+        return WishDecoder(
+            self._weight, self._bias, self._adapters, n_layers=self._n_layers, sharpness=sharpness
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a file stores."""
+        arrays: dict[str, NDArray[Any]] = {
+            "weight": self._weight.astype(np.float16),
+            "bias": self._bias.astype(np.float32),
+            "sharpness": np.array(self._sharpness),
+            "n_layers": np.array(self._n_layers),
+            "layers": np.array(list(self._adapters)),
+        }
+        for number, (left, right) in enumerate(self._adapters.values()):
+            arrays[f"left_{number}"], arrays[f"right_{number}"] = (
+                each.astype(np.float16) for each in (left, right)
+            )
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WishDecoder:
+        """Make a decoder of what a file stores."""
+        adapters = {
+            layer: (arrays[f"left_{number}"], arrays[f"right_{number}"])
+            for number, layer in enumerate(arrays["layers"].tolist())
+        }
+        return cls(
+            arrays["weight"].astype(np.float32),
+            arrays["bias"],
+            adapters,
+            n_layers=int(arrays["n_layers"]),
+            sharpness=float(arrays["sharpness"]),
+        )
+
+
+def _pooled(states: Rows, n_ending: int) -> Rows:
+    """Return the last state of a text and the mean of those of the wish in it ``[2 · 576]``."""
+    normalised = _layer_normalised(states)
+    of_wish = normalised[:-n_ending]
+    return np.concatenate([normalised[-1], of_wish.sum(axis=0) / np.float32(max(1, len(of_wish)))])
+
+
+def _layer_normalised(rows: Rows) -> Rows:
+    """Layer normalization (Ba et al. 2016) without weights."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    normalised: Rows = centred / np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + _EPSILON)
+    return normalised
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    batch: list[int] = []
+    tokens = 0
+    for index, length in enumerate(lengths):
+        if batch and tokens + length > _AT_ONCE:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(index)
+        tokens += length
+    if batch:
+        yield batch
