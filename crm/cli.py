@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from crm.cli_runner import run_cli
+from crm.data.conversations import Turns
 from crm.data.fetching import corpora_command
 from crm.data.pairs import LabelledPair, read_pairs
 from crm.doctor.command import doctor_command
@@ -27,10 +28,11 @@ def score(
     source: Annotated[Path, typer.Argument(metavar="IN.jsonl", help="Pairs to judge.")],
     target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="Where the verdicts go.")],
     crm: Annotated[str, typer.Option(help="Name of the judge.")] = DEFAULT,
+    turns: evaluation_commands.TurnsOption = Turns.ALL,
 ) -> None:
     """Judge the pairs of a JSON Lines file, in its order."""
     judge = get_crm(crm)
-    judged = read_pairs(source)
+    judged = read_pairs(source, turns)
     _check_writable(target)
     verdicts = judge.judge([item.question for item in judged])
     _write_verdicts(target, judged, verdicts)

@@ -1,6 +1,7 @@
 """What judges learn from: labelled pairs, and what is known about their criteria.
 
 - ``corpora``: the texts that annotations speak of; ``fetching``: ``python -m crm corpora``, which loads them
+- ``conversations``: of several turns, as pairs
 - ``pairs``: the one labelled pair, and the files that hold it
 - ``judge_benchmarks``: RewardBench 2, Personalized RewardBench and RubricBench, as published
 - ``noise``: criteria changed in ways that leave the label alone

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
+from crm.data.conversations import Turns
 from crm.data.corpora import LeftOut
 from crm.data.judge_benchmarks import (
     JudgeBenchmark,
@@ -74,6 +75,9 @@ WithoutCriteriaOption = Annotated[
 ]
 LLMsOption = Annotated[
     Path | None, typer.Option(help="File of LLMs; without it USL_LLMS or llms.toml beside app.py.")
+]
+TurnsOption = Annotated[
+    Turns, typer.Option(help="Of conversations of several turns: judge all, or the last answer.")
 ]
 SeedOption = Annotated[int, typer.Option(help="Of every random choice.")]
 
@@ -163,6 +167,7 @@ def evaluate_command(
     ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Judge anew with the fast references, too.")] = False,
     without_criteria: WithoutCriteriaOption = False,
+    turns: TurnsOption = Turns.ALL,
     rubric_judge: Annotated[
         str | None,
         typer.Option(help="LLM that marks responses by the benchmark's rubrics, beside the judge."),
@@ -191,7 +196,9 @@ def evaluate_command(
                 "--fresh are for a folder of evaluation sets."
             )
         left_out = LeftOut()
-        judged = read_labelled_pairs(dataset, corpora, None if split == "all" else split, left_out)
+        judged = read_labelled_pairs(
+            dataset, corpora, None if split == "all" else split, left_out, turns=turns
+        )
         _say(left_out.note(len({item.pair for item in judged}), corpora))
         names = dict.fromkeys([crm, *(_REFERENCES if references else ())])
         _print_evaluations(

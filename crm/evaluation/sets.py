@@ -31,7 +31,7 @@ from crm.data.pairs import Directions, LabelledPair, favoured_labels, read_label
 from crm.data.taxonomy import CriterionClusters
 from crm.embedded.encoder import ProgressCallback
 from crm.errors import CRMError
-from crm.protocol import CRM
+from crm.protocol import CRM, Turn
 from parsing.documents import read_json
 from parsing.files import read_bytes
 
@@ -317,20 +317,17 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _line(sample: LabelledPair) -> dict[str, Any]:
     pair = sample.pair
+    first, second = ([Turn("user", pair.query), *turns] for turns in pair.conversations)
     line = {
         "idx": sample.id,
         "prompt": pair.query,
-        "model_a": _conversation(pair.query, pair.response_a),
-        "model_b": _conversation(pair.query, pair.response_b),
+        "model_a": list(map(asdict, first)),
+        "model_b": list(map(asdict, second)),
         "criteria": [_criterion(criterion) for criterion in sample.criteria],
         "preference": "model_a" if sample.label > 0 else "model_b",
         "split": sample.split,
     }
     return line if sample.kind == "list" else {**line, "kind": sample.kind}
-
-
-def _conversation(query: str, response: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": query}, {"role": "assistant", "content": response}]
 
 
 def _criterion(criterion: Criterion) -> str | dict[str, str]:

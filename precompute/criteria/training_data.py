@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,9 @@ def training_rows(
 
 
 def _prompt(conversation: Sequence[Message]) -> str:
-    """Return all that the LLMs were told: what a reader of responses alone must know."""
-    return "\n\n".join(turn.content for turn in conversation if turn.role != "assistant")
+    """Return what the LLMs were told before their first answers; later messages are in the conversations."""
+    told = takewhile(lambda turn: turn.role != "assistant", conversation)
+    return "\n\n".join(turn.content for turn in told)
 
 
 def _messages(conversation: Sequence[Message]) -> list[dict[str, str]]:
