@@ -15,6 +15,7 @@ from crm.data.pairs import LabelledPair, read_pairs
 from crm.doctor.command import doctor_command
 from crm.errors import CRMError
 from crm.evaluation import commands as evaluation_commands
+from crm.evaluation import making_sets
 from crm.protocol import Verdict
 from crm.registry import DEFAULT, get_crm
 from crm.training.cli import app as train_app
@@ -61,6 +62,7 @@ def _write_verdicts(target: Path, judged: list[LabelledPair], verdicts: list[Ver
 app.command("corpora")(corpora_command)
 app.command("doctor")(doctor_command)
 evaluation_commands.register(app)
+making_sets.register(app)
 
 
 def main() -> None:

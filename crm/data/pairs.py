@@ -48,6 +48,9 @@ class LabelledPair:
         extra: Further single criteria, keywords and things to avoid, that prefer the same response.
         split: ``train`` or ``dev``; empty where there are no splits.
         instruction: What splits and hold-outs go by: equal for equal queries.
+        chosen: +1 where people, or an annotator in their place, prefer A without any criteria, −1 where B;
+            0 where nobody was asked or it is a tie.
+        topic: What the query is about; empty where that is not known.
     """
 
     pair: Pair
@@ -59,6 +62,8 @@ class LabelledPair:
     extra: tuple[Criterion, ...] = ()
     split: str = ""
     instruction: str = ""
+    chosen: float = 0.0
+    topic: str = ""
 
     @property
     def question(self) -> Question:
@@ -67,7 +72,7 @@ class LabelledPair:
 
     def swapped(self) -> LabelledPair:
         """Return the same with the responses in the other order, and so with the other label."""
-        return replace(self, pair=self.pair.swapped(), label=-self.label)
+        return replace(self, pair=self.pair.swapped(), label=-self.label, chosen=-self.chosen)
 
     def alone(self, criterion: Criterion) -> LabelledPair:
         """Return the same pair under one of the criteria alone, be it of the list or an extra one."""
@@ -115,12 +120,13 @@ def both_directions(
     *,
     split: str = "train",
     instruction: str,
+    chosen: float = 0.0,
 ) -> Directions:
     """Label a pair under the criteria that prefer A, and under those that prefer B."""
     for_a, for_b = (
         LabelledPair(
             pair, criteria[side], label, opposite=criteria[1 - side], extra=extra[side],
-            split=split, instruction=instruction,
+            split=split, instruction=instruction, chosen=chosen,
         )
         for side, label in enumerate((1.0, -1.0))
     )  # fmt: skip
@@ -184,6 +190,7 @@ def _annotated(row: dict[str, Any], texts: CorporaTexts) -> Directions:
         (_extra(row, "a"), _extra(row, "b")),
         split=row["split"],
         instruction=row["instruction_sha256"],
+        chosen={"a": 1.0, "b": -1.0}.get(row.get("typical", ""), 0.0),
     )
 
 
@@ -223,7 +230,8 @@ def read_labelled_pairs(
     """Read pairs with a known verdict.
 
     Two formats are told apart by their fields: CRM training data {"idx", "prompt", "model_a", "model_b",
-    "criteria", "preference"}, with a "kind" where a line is a single criterion, and with no criteria where
+    "criteria", "preference"}, with a "kind" where a line is a single criterion, perhaps with the "winner"
+    that people chose before anybody thought of criteria, and a "topic", and with no criteria where
     only the preference is known; and criteria annotations, whose texts are joined from ``corpora``. ``turns``
     says by what conversations of several turns are judged.
 
@@ -271,6 +279,28 @@ def with_opposites(examples: Sequence[LabelledPair]) -> list[LabelledPair]:
     return [replace(item, opposite=opposite(item)) for item in examples]
 
 
+def joined_directions(examples: Sequence[LabelledPair]) -> list[Directions]:
+    """Return pairs that have criteria for either side, both directions of each, in the order of the examples.
+
+    Of several lists for one side the first counts. Pairs with criteria for one side only are left out.
+    """
+    found: dict[tuple[str, ...], dict[float, LabelledPair]] = {}
+    for item in examples:
+        if item.kind == "list" and item.criteria and abs(item.label) == 1:
+            sides = found.setdefault(_identity(item), {})
+            first = next(iter(sides.values()), item)
+            shown = item if item.pair == first.pair else item.swapped()
+            sides.setdefault(shown.label, shown)
+    return [
+        (
+            replace(sides[1.0], opposite=sides[-1.0].criteria),
+            replace(sides[-1.0], opposite=sides[1.0].criteria),
+        )
+        for sides in found.values()
+        if len(sides) == 2  # noqa: PLR2004
+    ]
+
+
 def _identity(item: LabelledPair) -> tuple[str, ...]:
     return item.pair.query, *sorted((item.pair.response_a, item.pair.response_b))
 
@@ -311,13 +341,22 @@ def _pair(row: Mapping[str, Any], query: str, first: str, second: str, turns: Tu
 
 def _from_training_line(row: Mapping[str, Any], turns: Turns = Turns.ALL) -> LabelledPair:
     labels = {"model_a": 1.0, "model_b": -1.0, "tie": 0.0}
-    if row["preference"] not in tuple(labels):
-        raise ValueError(f"the preference {row['preference']!r} is none of {', '.join(labels)}")
+    winner = row.get("winner", "tie")
+    for name, value in (("preference", row["preference"]), ("winner", winner)):
+        if value not in tuple(labels):
+            raise ValueError(f"the {name} {value!r} is none of {', '.join(labels)}")
     pair = _pair(row, "prompt", "model_a", "model_b", turns)
     criteria = CriteriaSet.from_json(row.get("criteria", []))
     kind = _text(row, "kind") if "kind" in row else "list"
     return LabelledPair(
-        pair, criteria, labels[row["preference"]], kind, id=row["idx"], instruction=pair.query
+        pair,
+        criteria,
+        labels[row["preference"]],
+        kind,
+        id=row["idx"],
+        instruction=pair.query,
+        chosen=labels[winner],
+        topic=_text(row, "topic") if "topic" in row else "",
     )
 
 

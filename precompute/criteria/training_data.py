@@ -22,8 +22,8 @@ _PREFERENCE = {Winner.A: "model_a", Winner.B: "model_b"}
 def write_training_data(session: Session, slug: str, path: Path) -> int:
     """Write every stored list of criteria with its pair as a line of JSON; returns how many.
 
-    The file appears whole or not at all. Lines are {idx, prompt, model_a, model_b, criteria, preference}; the
-    two of a pair have the same idx.
+    The file appears whole or not at all. Lines are {idx, prompt, model_a, model_b, criteria, preference,
+    winner}; the two of a pair have the same idx, and the winner that people chose.
 
     Raises:
         NotFoundError: No set has this slug.
@@ -67,6 +67,7 @@ def training_rows(
                     "model_b": _messages(preference.conversation_b),
                     "criteria": list(record.criteria),
                     "preference": preferred,
+                    "winner": _PREFERENCE.get(preference.winner, "tie"),
                 }
 
 

@@ -37,6 +37,7 @@ def test_each_side_wins_by_its_own_criteria(written: Path) -> None:
         ],
         "criteria": criteria_of("brief"),
         "preference": "model_b",
+        "winner": "model_a",
     }
 
 
