@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 
 from crm.cli_runner import run_cli
+from crm.data.conversations import Turns
 from crm.data.fetching import corpora_command
 from crm.data.pairs import LabelledPair, read_pairs
 from crm.doctor.command import doctor_command
 from crm.errors import CRMError
 from crm.evaluation import commands as evaluation_commands
+from crm.evaluation import making_sets
 from crm.protocol import Verdict
 from crm.registry import DEFAULT, get_crm
 from crm.training.cli import app as train_app
@@ -27,10 +29,11 @@ def score(
     source: Annotated[Path, typer.Argument(metavar="IN.jsonl", help="Pairs to judge.")],
     target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="Where the verdicts go.")],
     crm: Annotated[str, typer.Option(help="Name of the judge.")] = DEFAULT,
+    turns: evaluation_commands.TurnsOption = Turns.ALL,
 ) -> None:
     """Judge the pairs of a JSON Lines file, in its order."""
     judge = get_crm(crm)
-    judged = read_pairs(source)
+    judged = read_pairs(source, turns)
     _check_writable(target)
     verdicts = judge.judge([item.question for item in judged])
     _write_verdicts(target, judged, verdicts)
@@ -59,6 +62,7 @@ def _write_verdicts(target: Path, judged: list[LabelledPair], verdicts: list[Ver
 app.command("corpora")(corpora_command)
 app.command("doctor")(doctor_command)
 evaluation_commands.register(app)
+making_sets.register(app)
 
 
 def main() -> None:

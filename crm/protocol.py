@@ -22,16 +22,42 @@ def probabilities(log_odds: NDArray[Any]) -> Floats:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """A message of a conversation; ``role`` is ``user``, ``assistant`` or ``system``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
 class Pair:
-    """Two responses to one query, as texts."""
+    """Two responses to one query, as texts.
+
+    Attributes:
+        query: What the person asked, at first where there are several turns.
+        response_a: All that the first LLM answered.
+        response_b: All that the second LLM answered.
+        turns_a: The whole conversation with the first after the query, where the person wrote more than once;
+            else empty.
+        turns_b: The same with the second.
+    """
 
     query: str
     response_a: str
     response_b: str
+    turns_a: tuple[Turn, ...] = ()
+    turns_b: tuple[Turn, ...] = ()
+
+    @property
+    def conversations(self) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+        """What followed the query on either side: a single turn of the assistant, or several of both."""
+        sides = ((self.turns_a, self.response_a), (self.turns_b, self.response_b))
+        first, second = (turns or (Turn("assistant", response),) for turns, response in sides)
+        return first, second
 
     def swapped(self) -> Pair:
         """Return the responses in each other's place."""
-        return Pair(self.query, self.response_b, self.response_a)
+        return Pair(self.query, self.response_b, self.response_a, self.turns_b, self.turns_a)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlche
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from db.bundle import bundle_digest, bundle_slug, read_bundle
+from db.bundle import bundle_digest, bundle_slug, read_bundle, read_win_rates, win_rates_file
 from db.errors import DatabaseError
 from db.repositories.bundles import fill_from_bundle, wants_bundle
 
@@ -313,8 +313,8 @@ class Database:
         """Open the database at the URL (default: `db.database.database_url()`) with its tables up to date.
 
         Benchmarks of the bundle files are created, or replaced where the file is another than the one that
-        filled them; see `fill_from_bundle`. Processes that start at the same moment wait for each other. Each
-        bundle is filled whole or not at all.
+        filled them, with the win rates that lie beside it; see `fill_from_bundle`. Processes that start at
+        the same moment wait for each other. Each bundle is filled whole or not at all.
 
         Raises:
             DatabaseError: the database cannot be opened or brought up to date, or another process has been
@@ -346,4 +346,6 @@ class Database:
         digest, slug = bundle_digest(path), bundle_slug(path)
         with self.session() as session:
             if wants_bundle(session, slug, digest):
-                fill_from_bundle(session, read_bundle(path), digest)
+                bundle, beside = read_bundle(path), win_rates_file(path)
+                rates = read_win_rates(beside, bundle, digest) if beside.exists() else ()
+                fill_from_bundle(session, bundle, digest, rates)

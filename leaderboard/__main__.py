@@ -18,8 +18,8 @@ from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
 from crm.errors import CRMError
 from db import DatabaseError
-from db.repositories.benchmarks import find_benchmark
-from db.repositories.scores import get_win_rates, list_scores
+from db.repositories.benchmarks import find_benchmark, get_benchmark
+from db.repositories.scores import get_win_rates, list_win_rates
 from leaderboard.elicitation.command import PrintFormat, criteria_from
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, read_ranking_csv, win_rates_csv
@@ -197,17 +197,23 @@ def win_rates_command(
 ) -> None:
     """Print the stored win rates as CSV: by judge, criteria list, category and LLM.
 
-    “python -m precompute score” stores them.
+    Those by the bundled judge come with the bundled benchmarks; “python -m precompute score” stores others.
     """
     service = Service.open()
     n_rows = 0
     with service.database.session() as session:
         found = find_benchmark(session, benchmark)
-        for stored in list_scores(session, found):
-            rates = get_win_rates(session, found, stored.key)
-            if rates and (not crm or stored.key.crm in crm):
+        has_baseline = get_benchmark(session, found).baseline is not None
+        for stored in list_win_rates(session, found):
+            if not crm or stored.key.crm in crm:
+                rates = get_win_rates(session, found, stored.key)
                 typer.echo(win_rates_csv(stored, rates, header=n_rows == 0), nl=False)
                 n_rows += len(rates)
+    if not n_rows and not has_baseline:
+        raise LeaderboardError(
+            f"{benchmark!r} has no baseline that win rates could be measured against: run "
+            f"“python -m leaderboard rank --benchmark {benchmark}”."
+        )
     if not n_rows:
         command = f"python -m precompute score --benchmark {benchmark} --crm {(crm or [DEFAULT_CRM])[0]}"
         raise LeaderboardError(f"No such win rates of {benchmark!r} are stored: run “{command}”.")

@@ -13,13 +13,13 @@ from crm.criteria import CriteriaSet
 from crm.embedded.representation import Representation
 from crm.errors import CriterionError
 from db import Database
-from db.bundle import Bundle, read_bundle, write_bundle
+from db.bundle import Bundle, BundledWinRates, read_bundle, write_bundle, write_win_rates
 from db.database import exclusive
 from db.errors import BundleError
 from db.records import BenchmarkInfo
-from db.repositories.benchmarks import find_benchmark
+from db.repositories.benchmarks import find_benchmark, get_benchmark
 from db.repositories.bundles import export_bundle, import_bundle
-from db.repositories.scores import list_scores
+from db.repositories.scores import get_win_rates, list_scores, list_win_rates
 from parsing.documents import read_json
 from parsing.files import read_bytes
 from precompute.embed import EmbedSummary, embed_benchmark
@@ -85,6 +85,42 @@ def save_bundle(
     except OSError as error:
         raise PrecomputeError(f"Cannot write {target}: {error.strerror}.") from error
     return BundleSummary(bundle, target.stat().st_size, note)
+
+
+def save_win_rates(
+    database: Database, slug: str, target: Path, *, crms: Collection[str] | None = None
+) -> list[BundledWinRates]:
+    """Write the stored win rates of a bundled benchmark to the file that lies beside its bundle.
+
+    Args:
+        crms: only those by these judges; None for all that are stored.
+
+    Returns:
+        what was written, by judge and criteria set.
+
+    Raises:
+        NotFoundError: no benchmark has this slug.
+        PrecomputeError: it was not filled from a bundle; no such win rates are stored; the file cannot be
+            written.
+    """
+    with database.session() as session:
+        benchmark = find_benchmark(session, slug)
+        digest = get_benchmark(session, benchmark).bundle_digest
+        found = [
+            BundledWinRates(stored.key, stored.criteria, get_win_rates(session, benchmark, stored.key))
+            for stored in list_win_rates(session, benchmark)
+            if crms is None or stored.key.crm in crms
+        ]
+    if digest is None:
+        raise PrecomputeError(f"{slug!r} is your own: only bundled benchmarks have a file of win rates.")
+    if not found:
+        command = f"python -m precompute score --benchmark {slug} --crm {next(iter(crms or ['embedded']))}"
+        raise PrecomputeError(f"No such win rates of {slug!r} are stored: run “{command}”.")
+    try:
+        write_win_rates(target, found, digest)
+    except OSError as error:
+        raise PrecomputeError(f"Cannot write {target}: {error.strerror}.") from error
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,10 +126,8 @@ class PromptedClassifier:
         asked = without_marks(question, self._marks)
         if self.template.compares:
             return [template.pair(asked)]
-        pair = asked.pair
         return [
-            template.single(asked.criteria, pair.query, response)
-            for response in (pair.response_a, pair.response_b)
+            template.single(asked.criteria, asked.pair.query, turns) for turns in asked.pair.conversations
         ]
 
     def _margins(self, prompts: Sequence[str]) -> Floats:

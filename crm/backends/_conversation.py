@@ -7,26 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crm.errors import UnavailableError
-from crm.llm.prompt import Tokenizer
-from crm.protocol import Question, ShownPrompt
-
-TURN = "\ue000"
-"""Stands between turns in a template's text; a private character, which no text should contain."""
+from crm.llm.prompt import TURN, Tokenizer, turns_of
+from crm.protocol import Question, ShownPrompt, Turn
 
 
 @dataclass(frozen=True)
 class ConversationTokenizer:
     """A tokenizer that reads a prompt as turns and puts the model's chat template around them.
 
-    It is what ``PromptTemplate.fit`` needs to keep the whole conversation within a window.
+    It is what ``PromptTemplate.fit`` needs to keep the whole conversation within a window. A prompt whose
+    template marks no turns is one turn of the user.
 
     Attributes:
-        roles: Roles of the turns, in their order.
         opens_answer: Whether the model's answer is opened after the last turn.
     """
 
     tokenizer: Any
-    roles: tuple[str, ...] = ("user",)
     opens_answer: bool = True
 
     def __call__(self, text: str, *, add_special_tokens: bool = True, **options: Any) -> Any:
@@ -36,10 +32,7 @@ class ConversationTokenizer:
 
     def rendered(self, text: str) -> str:
         """Return a prompt with the marks of its turns."""
-        parts = text.split(TURN, maxsplit=len(self.roles) - 1)
-        turns = [
-            {"role": role, "content": part.strip()} for role, part in zip(self.roles, parts, strict=True)
-        ]
+        turns = [vars(one) for one in turns_of(text)]
         return _in_turns(self.tokenizer, turns, opens_answer=self.opens_answer)
 
     def decode(self, token_ids: Any, **options: Any) -> Any:
@@ -47,9 +40,7 @@ class ConversationTokenizer:
         return self.tokenizer.decode(token_ids, **options)
 
 
-def conversation(
-    tokenizer: Any, model: str, roles: Sequence[str] = ("user",), *, opens_answer: bool = True
-) -> ConversationTokenizer:
+def conversation(tokenizer: Any, model: str, *, opens_answer: bool = True) -> ConversationTokenizer:
     """Return a conversation in a model's own chat template.
 
     Raises:
@@ -58,7 +49,7 @@ def conversation(
     if not getattr(tokenizer, "chat_template", None):
         fix = "a chat model, or write chat = false" if opens_answer else "a model trained on conversations"
         raise UnavailableError(f"The tokenizer of {model} has no chat template: use {fix}.")
-    return ConversationTokenizer(tokenizer, tuple(roles), opens_answer)
+    return ConversationTokenizer(tokenizer, opens_answer)
 
 
 def special_tokens(tokenizer: Any) -> tuple[str, ...]:
@@ -72,12 +63,20 @@ def special_tokens(tokenizer: Any) -> tuple[str, ...]:
 def without_marks(question: Question, marks: Sequence[str]) -> Question:
     """Return the question with such marks in its texts broken up: a response cannot end its own turn."""
     pair = question.pair
-    texts = {
+    texts: dict[str, Any] = {
         field: _broken_up(text, marks)
         for field, text in vars(pair).items()
-        if any(mark in text for mark in (TURN, *marks))
+        if isinstance(text, str) and _has_marks(text, marks)
     }
+    for field in ("turns_a", "turns_b"):
+        turns: tuple[Turn, ...] = getattr(pair, field)
+        if any(_has_marks(one.content, marks) for one in turns):
+            texts[field] = tuple(replace(one, content=_broken_up(one.content, marks)) for one in turns)
     return replace(question, pair=replace(pair, **texts)) if texts else question
+
+
+def _has_marks(text: str, marks: Sequence[str]) -> bool:
+    return any(mark in text for mark in (TURN, *marks))
 
 
 def shown_prompt(tokenizer: Tokenizer, text: str, whole: str) -> ShownPrompt:
@@ -113,7 +112,7 @@ def template_doubts(tokenizer: Tokenizer, shown: str, *, trained_on: bool = Fals
     return ()
 
 
-_CONTENT = "\ue001"
+_CONTENT = "\ue002"
 """Stands for what a user says; a private character, which no chat template contains."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from crm.backends._classifier import ClassifierCRM, PromptedClassifier, SequenceClassifier
-from crm.backends._conversation import TURN, conversation
+from crm.backends._conversation import conversation
 from crm.backends._text_judge import CheckpointSettings, ServerSettings, TextJudgeSettings, VLLMJudgeSettings
 from crm.config import JudgeTable, Model, Settings, TokenLimit, TransformersSettings
 from crm.errors import CriterionError
@@ -19,13 +19,12 @@ from crm.protocol import Question, Verdict
 from crm.version import version_of
 
 _TEMPLATE = PromptTemplate(
-    "{{ query }}\n"
-    "{% if criteria %}\n\n"
-    "What I like in an answer:\n"
-    "{% for criterion in criteria %}\n"
-    "- {{ criterion }}\n"
-    "{% endfor %}\n"
-    "{% endif %}\n" + TURN + "{{ response_a }}"
+    "{{ turn('user') }}{{ conversation_a[0].content | trim }}"
+    "{% if criteria %}"
+    "{{ '\\n\\n' }}What I like in an answer:"
+    "{% for criterion in criteria %}{{ '\\n' }}- {{ criterion }}{% endfor %}"
+    "{% endif %}"
+    "{% for one in conversation_a[1:] %}{{ turn(one.role) }}{{ one.content | trim }}{% endfor %}"
 )
 _TEMPLATE_IN_WORDS = "the query as a user's turn, the response as the assistant's"
 
@@ -106,7 +105,7 @@ def make(table: JudgeTable) -> RewardModelCRM:
     def load() -> PromptedClassifier:
         engine = _start(table.name, settings)
         name = settings.tokenizer if isinstance(settings, ServerRewardSettings) else settings.model
-        turns = conversation(engine.tokenizer, name, ("user", "assistant"), opens_answer=False)
+        turns = conversation(engine.tokenizer, name, opens_answer=False)
         return PromptedClassifier(engine, _TEMPLATE, turns, settings.max_length, _TEMPLATE_IN_WORDS)
 
     judge = RewardModelCRM(table.name, version_of(table.backend, settings.identity()), settings, load)

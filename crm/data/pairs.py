@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from crm.criteria import CriteriaSet, Criterion, Polarity
+from crm.data.conversations import Turns, conversation_pair, read_conversation
 from crm.data.corpora import CorporaTexts, LeftOut, TextMissingError, read_json_lines
 from crm.embedded.encoder import ProgressCallback
 from crm.errors import CRMError
@@ -46,6 +48,9 @@ class LabelledPair:
         extra: Further single criteria, keywords and things to avoid, that prefer the same response.
         split: ``train`` or ``dev``; empty where there are no splits.
         instruction: What splits and hold-outs go by: equal for equal queries.
+        chosen: +1 where people, or an annotator in their place, prefer A without any criteria, −1 where B;
+            0 where nobody was asked or it is a tie.
+        topic: What the query is about; empty where that is not known.
     """
 
     pair: Pair
@@ -57,6 +62,8 @@ class LabelledPair:
     extra: tuple[Criterion, ...] = ()
     split: str = ""
     instruction: str = ""
+    chosen: float = 0.0
+    topic: str = ""
 
     @property
     def question(self) -> Question:
@@ -65,7 +72,7 @@ class LabelledPair:
 
     def swapped(self) -> LabelledPair:
         """Return the same with the responses in the other order, and so with the other label."""
-        return replace(self, pair=self.pair.swapped(), label=-self.label)
+        return replace(self, pair=self.pair.swapped(), label=-self.label, chosen=-self.chosen)
 
     def alone(self, criterion: Criterion) -> LabelledPair:
         """Return the same pair under one of the criteria alone, be it of the list or an extra one."""
@@ -113,12 +120,13 @@ def both_directions(
     *,
     split: str = "train",
     instruction: str,
+    chosen: float = 0.0,
 ) -> Directions:
     """Label a pair under the criteria that prefer A, and under those that prefer B."""
     for_a, for_b = (
         LabelledPair(
             pair, criteria[side], label, opposite=criteria[1 - side], extra=extra[side],
-            split=split, instruction=instruction,
+            split=split, instruction=instruction, chosen=chosen,
         )
         for side, label in enumerate((1.0, -1.0))
     )  # fmt: skip
@@ -182,6 +190,7 @@ def _annotated(row: dict[str, Any], texts: CorporaTexts) -> Directions:
         (_extra(row, "a"), _extra(row, "b")),
         split=row["split"],
         instruction=row["instruction_sha256"],
+        chosen={"a": 1.0, "b": -1.0}.get(row.get("typical", ""), 0.0),
     )
 
 
@@ -201,22 +210,30 @@ def _reason(error: Exception) -> str:
 Reader = Callable[[Mapping[str, Any]], LabelledPair]
 
 
-def read_pairs(path: Path) -> list[LabelledPair]:
+def read_pairs(path: Path, turns: Turns = Turns.ALL) -> list[LabelledPair]:
     """Read lines {"id", "query", "response_a", "response_b", "criteria"}.
 
     Raises CRMError: Naming row and reason.
     """
-    return [_checked(path, number, row, pair_from_json) for number, row in read_json_lines(path)]
+    read = partial(pair_from_json, turns=turns)
+    return [_checked(path, number, row, read) for number, row in read_json_lines(path)]
 
 
 def read_labelled_pairs(
-    path: Path, corpora: Path, split: str | None, left_out: LeftOut | None = None
+    path: Path,
+    corpora: Path,
+    split: str | None,
+    left_out: LeftOut | None = None,
+    *,
+    turns: Turns = Turns.ALL,
 ) -> list[LabelledPair]:
     """Read pairs with a known verdict.
 
     Two formats are told apart by their fields: CRM training data {"idx", "prompt", "model_a", "model_b",
-    "criteria", "preference"}, with a "kind" where a line is a single criterion, and with no criteria where
-    only the preference is known; and criteria annotations, whose texts are joined from ``corpora``.
+    "criteria", "preference"}, with a "kind" where a line is a single criterion, perhaps with the "winner"
+    that people chose before anybody thought of criteria, and a "topic", and with no criteria where
+    only the preference is known; and criteria annotations, whose texts are joined from ``corpora``. ``turns``
+    says by what conversations of several turns are judged.
 
     Raises:
         CRMError: Naming row and reason.
@@ -229,7 +246,10 @@ def read_labelled_pairs(
         annotated = chain.from_iterable(read_annotations(path, corpora, split, left_out))
         return [asked for item in annotated for asked in (item, *map(item.alone, item.extra))]
     return with_opposites(
-        [_checked(path, number, row, _from_training_line) for number, row in chain(head, rows)]
+        [
+            _checked(path, number, row, partial(_from_training_line, turns=turns))
+            for number, row in chain(head, rows)
+        ]
     )
 
 
@@ -259,6 +279,28 @@ def with_opposites(examples: Sequence[LabelledPair]) -> list[LabelledPair]:
     return [replace(item, opposite=opposite(item)) for item in examples]
 
 
+def joined_directions(examples: Sequence[LabelledPair]) -> list[Directions]:
+    """Return pairs that have criteria for either side, both directions of each, in the order of the examples.
+
+    Of several lists for one side the first counts. Pairs with criteria for one side only are left out.
+    """
+    found: dict[tuple[str, ...], dict[float, LabelledPair]] = {}
+    for item in examples:
+        if item.kind == "list" and item.criteria and abs(item.label) == 1:
+            sides = found.setdefault(_identity(item), {})
+            first = next(iter(sides.values()), item)
+            shown = item if item.pair == first.pair else item.swapped()
+            sides.setdefault(shown.label, shown)
+    return [
+        (
+            replace(sides[1.0], opposite=sides[-1.0].criteria),
+            replace(sides[-1.0], opposite=sides[1.0].criteria),
+        )
+        for sides in found.values()
+        if len(sides) == 2  # noqa: PLR2004
+    ]
+
+
 def _identity(item: LabelledPair) -> tuple[str, ...]:
     return item.pair.query, *sorted((item.pair.response_a, item.pair.response_b))
 
@@ -279,25 +321,42 @@ def _checked(path: Path, number: int, row: Mapping[str, Any], read: Reader) -> L
     return pair
 
 
-def pair_from_json(row: Mapping[str, Any]) -> LabelledPair:
+def pair_from_json(row: Mapping[str, Any], turns: Turns = Turns.ALL) -> LabelledPair:
     """Return the pair of an object {"id", "query", "response_a", "response_b", "criteria"}.
+
+    A response is a text, or a conversation: a list of {role, content}.
 
     Raises:
         KeyError, TypeError, CRMError: A field is missing or none of its kind.
     """
-    texts = [_text(row, field) for field in ("query", "response_a", "response_b")]
-    return LabelledPair(Pair(*texts), CriteriaSet.from_json(row["criteria"]), id=row["id"])
+    pair = _pair(row, "query", "response_a", "response_b", turns)
+    return LabelledPair(pair, CriteriaSet.from_json(row["criteria"]), id=row["id"])
 
 
-def _from_training_line(row: Mapping[str, Any]) -> LabelledPair:
+def _pair(row: Mapping[str, Any], query: str, first: str, second: str, turns: Turns) -> Pair:
+    asked = _text(row, query)
+    side_a, side_b = (read_conversation(row[field], field) for field in (first, second))
+    return conversation_pair(asked, side_a, side_b, turns)
+
+
+def _from_training_line(row: Mapping[str, Any], turns: Turns = Turns.ALL) -> LabelledPair:
     labels = {"model_a": 1.0, "model_b": -1.0, "tie": 0.0}
-    if row["preference"] not in tuple(labels):
-        raise ValueError(f"the preference {row['preference']!r} is none of {', '.join(labels)}")
-    pair = Pair(_text(row, "prompt"), _reply(row, "model_a"), _reply(row, "model_b"))
+    winner = row.get("winner", "tie")
+    for name, value in (("preference", row["preference"]), ("winner", winner)):
+        if value not in tuple(labels):
+            raise ValueError(f"the {name} {value!r} is none of {', '.join(labels)}")
+    pair = _pair(row, "prompt", "model_a", "model_b", turns)
     criteria = CriteriaSet.from_json(row.get("criteria", []))
     kind = _text(row, "kind") if "kind" in row else "list"
     return LabelledPair(
-        pair, criteria, labels[row["preference"]], kind, id=row["idx"], instruction=pair.query
+        pair,
+        criteria,
+        labels[row["preference"]],
+        kind,
+        id=row["idx"],
+        instruction=pair.query,
+        chosen=labels[winner],
+        topic=_text(row, "topic") if "topic" in row else "",
     )
 
 
@@ -305,15 +364,3 @@ def _text(row: Mapping[str, Any], field: str) -> str:
     if not isinstance(row[field], str):
         raise TypeError(f"the field {field!r} is not a text")
     return str(row[field])
-
-
-def _reply(row: Mapping[str, Any], field: str) -> str:
-    """Return what the assistant said in a conversation; a bare text is taken as it is."""
-    messages = row[field]
-    if isinstance(messages, str):
-        return messages
-    if not isinstance(messages, list) or not all(
-        isinstance(message, dict) and isinstance(message["content"], str) for message in messages
-    ):
-        raise TypeError(f"the field {field!r} is neither a text nor a list of messages")
-    return "\n\n".join(message["content"] for message in messages if message.get("role") != "user")

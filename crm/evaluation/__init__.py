@@ -7,5 +7,6 @@
 - ``benchmarks``: the same on benchmarks from outside, by domain
 - ``rubric_judge``: an LLM that marks single responses by a rubric
 - ``downstream``: judges ranked by the responses that they choose
-- ``commands``: ``python -m crm evaluate``, ``best-of-n``, ``evaluation-sets`` and ``criterion-clusters``
+- ``making_sets``: ``python -m crm evaluation-sets`` and ``criterion-clusters``
+- ``commands``: ``python -m crm evaluate`` and ``best-of-n``
 """

@@ -1,4 +1,4 @@
-"""``python -m crm``: find criterion clusters, make evaluation sets, evaluate judges, let them choose."""
+"""``python -m crm``: evaluate judges, let them choose."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
+from crm.data.conversations import Turns
 from crm.data.corpora import LeftOut
 from crm.data.judge_benchmarks import (
     JudgeBenchmark,
@@ -23,9 +23,7 @@ from crm.data.judge_benchmarks import (
     read_candidates,
     read_judge_benchmark,
 )
-from crm.data.noise import Strength
 from crm.data.pairs import read_labelled_pairs
-from crm.data.taxonomy import criterion_clusters
 from crm.errors import CRMError
 from crm.evaluation.benchmarks import BenchmarkReport, benchmark_tables, drawn, evaluate_on
 from crm.evaluation.downstream import (
@@ -42,21 +40,22 @@ from crm.evaluation.report import (
     bundled_reports,
     read_report,
     results_tables,
-    statistics_table,
     write_report,
 )
 from crm.evaluation.rubric_judge import RubricJudge
 from crm.evaluation.run import Evaluation, evaluate, evaluate_judge
-from crm.evaluation.sets import EvaluationSets, build_sets, read_sets, write_sets
+from crm.evaluation.sets import (
+    EvaluationSets,
+    read_sets,
+)
 from crm.llm.settings import llms_file, read_llms
-from crm.paths import CHECKPOINTS, CORPORA, HOME, PREFERENCES, ROOT
+from crm.paths import CORPORA, HOME, ROOT
 from crm.protocol import CRM
 from crm.registry import DEFAULT, crm_names, get_crm
 from crm.report_table import ReportTable
 
 DEFAULT_SETS = HOME / "data" / "evaluation-sets"
 SETS_TABLE = ROOT / "benchmarks" / "results" / "evaluation_sets.md"
-_CLUSTERS_OUT = CHECKPOINTS / "criterion-clusters-1.parquet"
 JUDGES_TABLE = ROOT / "benchmarks" / "results" / "judges.md"
 
 _REFERENCES = ("longer", "cosine")
@@ -65,9 +64,6 @@ _SLOW_REFERENCE = "smollm2"
 
 _errors = Console(stderr=True)
 
-AnnotationsArgument = Annotated[
-    list[Path] | None, typer.Argument(metavar="ANNOTATIONS...", help="Criteria annotations (JSON Lines).")
-]
 CorporaOption = Annotated[Path, typer.Option(help="The corpora with the annotated responses.")]
 WithoutCriteriaOption = Annotated[
     bool, typer.Option("--without-criteria", help="Ask the judges for general preference.")
@@ -75,61 +71,9 @@ WithoutCriteriaOption = Annotated[
 LLMsOption = Annotated[
     Path | None, typer.Option(help="File of LLMs; without it USL_LLMS or llms.toml beside app.py.")
 ]
-SeedOption = Annotated[int, typer.Option(help="Of every random choice.")]
-
-
-def criterion_clusters_command(
-    annotations: AnnotationsArgument = None,
-    out: Annotated[Path, typer.Option(help="Where the clusters go.")] = _CLUSTERS_OUT,
-    share: Annotated[float, typer.Option(min=0.0, max=0.5, help="Of all criteria to hold out.")] = 0.1,
-    seed: SeedOption = 0,
-) -> None:
-    """Cluster all annotated criteria with BERTopic and choose the clusters that are held out."""
-    from crm.data.clustering import cluster_criteria, read_criteria_lists  # noqa: PLC0415
-
-    lists = list(chain.from_iterable(map(read_criteria_lists, annotations or [PREFERENCES])))
-    with _progress("criteria") as on_progress:
-        clusters = cluster_criteria(lists, seed, share, on_progress)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    clusters.save(out)
-    held_out = sum(cluster.held_out for cluster in clusters.clusters)
-    typer.echo(
-        f"{len(clusters.numbers)} criteria in {len(clusters.clusters)} clusters; {held_out} clusters with "
-        f"{len(clusters.held_out)} criteria are held out: {out}"
-    )
-
-
-def evaluation_sets_command(
-    annotations: Annotated[
-        Path, typer.Argument(metavar="ANNOTATIONS", help="Criteria annotations (JSON Lines).")
-    ] = PREFERENCES,
-    *,
-    corpora: CorporaOption = CORPORA,
-    out: Annotated[Path, typer.Option(help="Folder of the sets; they hold the responses.")] = DEFAULT_SETS,
-    general: Annotated[str, typer.Option(help="Judge that tells “+” from “−” without criteria.")] = DEFAULT,
-    seed: SeedOption = 0,
-    noise_strength: Annotated[
-        Strength,
-        typer.Option(help="How much noise takes away: a minority by weight, or as many as in the paper."),
-    ] = Strength.STRICT_MAJORITY,
-    table: Annotated[
-        Path | None, typer.Option(help="Markdown file that the statistics are written to as well.")
-    ] = None,
-) -> None:
-    """Make the sets for topic and criterion generalization, with and without noise."""
-    from crm.data.pairs import read_annotations  # noqa: PLC0415
-
-    judge = get_crm(general)
-    left_out = LeftOut()
-    pairs = read_annotations(annotations, corpora, left_out=left_out)
-    _say(left_out.note(len(pairs), corpora))
-    with _progress("pairs without criteria") as on_progress:
-        sets = build_sets(pairs, judge, criterion_clusters(), seed, on_progress, strength=noise_strength)
-    manifest = write_sets(out, sets, seed, f"{judge.name} {judge.version}", noise_strength)
-    described = statistics_table(manifest)
-    described.print()
-    if table is not None:
-        _write_tables(table, "Evaluation sets", [described])
+TurnsOption = Annotated[
+    Turns, typer.Option(help="Of conversations of several turns: judge all, or the last answer.")
+]
 
 
 def evaluate_command(
@@ -163,6 +107,7 @@ def evaluate_command(
     ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Judge anew with the fast references, too.")] = False,
     without_criteria: WithoutCriteriaOption = False,
+    turns: TurnsOption = Turns.ALL,
     rubric_judge: Annotated[
         str | None,
         typer.Option(help="LLM that marks responses by the benchmark's rubrics, beside the judge."),
@@ -191,15 +136,17 @@ def evaluate_command(
                 "--fresh are for a folder of evaluation sets."
             )
         left_out = LeftOut()
-        judged = read_labelled_pairs(dataset, corpora, None if split == "all" else split, left_out)
-        _say(left_out.note(len({item.pair for item in judged}), corpora))
+        judged = read_labelled_pairs(
+            dataset, corpora, None if split == "all" else split, left_out, turns=turns
+        )
+        say(left_out.note(len({item.pair for item in judged}), corpora))
         names = dict.fromkeys([crm, *(_REFERENCES if references else ())])
         _print_evaluations(
             [evaluate(get_crm(name), judged, without_criteria=without_criteria) for name in names]
         )
         return
     data = read_sets(dataset)
-    with _progress(crm) as on_progress:
+    with progress_bar(crm) as on_progress:
         report = evaluate_judge(
             get_crm(crm),
             data,
@@ -283,7 +230,7 @@ class _Asked:
 
     def report(self, judge: CRM) -> BenchmarkReport:
         """Ask a judge."""
-        with _progress(judge.name) as on_progress:
+        with progress_bar(judge.name) as on_progress:
             return evaluate_on(
                 judge,
                 self.benchmark,
@@ -301,7 +248,7 @@ class _Asked:
 
     def chosen(self, judge: CRM, prompts: Sequence[JudgedPrompt], candidates: Candidates) -> list[str]:
         """Let a judge choose a response to each prompt."""
-        with _progress(f"{judge.name}, choosing") as on_progress:
+        with progress_bar(f"{judge.name}, choosing") as on_progress:
             return best_of_n(
                 judge, prompts, candidates, without_criteria=self.without_criteria, progress=on_progress
             )
@@ -314,7 +261,7 @@ def _rubric_judge(name: str, llms: Path | None) -> RubricJudge:
 
 def _say_unusable(judge: RubricJudge) -> None:
     if judge.unusable:
-        _say(f"{judge.name}: {judge.unusable:,} responses got no marks, as the LLM's replies were of no use.")
+        say(f"{judge.name}: {judge.unusable:,} responses got no marks, as the LLM's replies were of no use.")
 
 
 def _save_json(path: Path, value: object) -> None:
@@ -342,7 +289,7 @@ def _references(
                 soft_wrap=True,
             )
         else:
-            with _progress(name) as on_progress:
+            with progress_bar(name) as on_progress:
                 made = evaluate_judge(get_crm(name), data, progress=on_progress)
             write_report(_kept(folder, name), made)
             yield made
@@ -372,15 +319,16 @@ def _bundle(reports: Sequence[JudgeReport]) -> None:
         if other.data != reports[0].data:
             _errors.print(f"The shipped results of {other.judge} are of other sets: evaluate it again.")
     same = [report for report in shipped if report.data == reports[0].data]
-    _write_tables(JUDGES_TABLE, "Judges", results_tables(same))
+    write_tables(JUDGES_TABLE, "Judges", results_tables(same))
 
 
-def _say(note: str | None) -> None:
+def say(note: str | None) -> None:
+    """Print a note, where there is one, beside what a command answers."""
     if note is not None:
         typer.echo(f"note: {note}", err=True)
 
 
-def _write_tables(path: Path, title: str, tables: Sequence[ReportTable]) -> None:
+def write_tables(path: Path, title: str, tables: Sequence[ReportTable]) -> None:
     """Write tables as one Markdown file; a single one is the file's."""
     level = 1 if len(tables) == 1 else 2
     parts = [table.to_markdown(level) for table in tables]
@@ -392,7 +340,7 @@ def _write_tables(path: Path, title: str, tables: Sequence[ReportTable]) -> None
 
 
 @contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Yield a bar on the terminal, and what moves it."""
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=_errors, transient=True, disable=not _errors.is_terminal) as bar:
@@ -421,5 +369,3 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the command line of ``python -m crm``."""
     app.command("evaluate")(evaluate_command)
     app.command("best-of-n")(best_of_n_command)
-    app.command("evaluation-sets")(evaluation_sets_command)
-    app.command("criterion-clusters")(criterion_clusters_command)

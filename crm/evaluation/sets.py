@@ -1,11 +1,12 @@
 """The evaluation sets of the USL paper: topic and criterion generalization, with and without noise.
 
 Every annotated pair has two directions: the criteria of either side. “+” is the direction whose preferred
-side a general preference model favours, “−” the other one: a judge that follows the crowd instead of the
-criteria is found out there. The noised sets are made from “−”, as in the paper.
+side people chose, or where nobody was asked, a general preference model favours; “−” the other one: a judge
+that follows the crowd instead of the criteria is found out there. The noised sets are made from “−”, as in
+the paper.
 
-- *Topic generalization*: both directions of every pair of the split ``dev``, whose instructions no judge was
-  trained on.
+- *Topic generalization*: both directions of every pair of the split ``dev``, whose instructions, or whole
+  topics (``crm.data.topics``), no judge was trained on.
 - *Criterion generalization*: lists of at least two criteria of held-out clusters, from ``dev`` first, then
   from ``train``. It says something of a judge only if that was trained without these criteria.
 
@@ -31,7 +32,7 @@ from crm.data.pairs import Directions, LabelledPair, favoured_labels, read_label
 from crm.data.taxonomy import CriterionClusters
 from crm.embedded.encoder import ProgressCallback
 from crm.errors import CRMError
-from crm.protocol import CRM
+from crm.protocol import CRM, Turn
 from parsing.documents import read_json
 from parsing.files import read_bytes
 
@@ -79,7 +80,7 @@ NOISED: Mapping[Subset, Subset] = {noised: minus for _, minus, *others in TABLE.
 
 def build_sets(
     pairs: Sequence[Directions],
-    general: CRM,
+    general: CRM | None,
     clusters: CriterionClusters,
     seed: int = 0,
     progress: ProgressCallback = lambda done, total: None,
@@ -92,13 +93,18 @@ def build_sets(
 
     Args:
         pairs: All annotated pairs, both directions of each, both splits.
-        general: The judge whose verdict without criteria decides between “+” and “−”.
+        general: The judge whose verdict without criteria decides between “+” and “−”; None: what people
+            chose, and pairs of which that is not known are left out.
         seed: Of the noises and of the order of responses.
         strength: Of the noises.
 
     Raises:
-        CRMError: No pair is in the split ``dev``.
+        CRMError: No pair is in the split ``dev``, or of none people's choice is known.
     """
+    if general is None:
+        pairs = [directions for directions in pairs if directions[0].chosen]
+        if not pairs:
+            raise CRMError("Of no pair it is known which response people chose: name a judge as --general.")
     numbered = [
         (replace(one, id=index), replace(other, id=index)) for index, (one, other) in enumerate(pairs)
     ]
@@ -109,7 +115,12 @@ def build_sets(
     withheld = {text for text, number in numbers.items() if clusters.clusters[number].held_out}
     held_out = sorted(_held_out(numbered, withheld), key=lambda item: item.split != "dev")
     used = sorted({item.id for item in (*unseen, *held_out)})
-    favoured = favoured_labels([pairs[index][0].pair for index in used], general, progress)
+    asked = [pairs[index][0] for index in used]
+    favoured = (
+        [item.chosen for item in asked]
+        if general is None
+        else favoured_labels([item.pair for item in asked], general, progress)
+    )
     orders = _Orders(numbered, dict(zip(used, favoured, strict=True)), seed)
     sets: dict[Subset, list[LabelledPair]] = {}
     for offset, (names, directions) in enumerate(zip(TABLE.values(), (unseen, held_out), strict=True)):
@@ -187,6 +198,8 @@ def _cluster_numbers(pairs: Sequence[Directions], clusters: CriterionClusters) -
 
 
 MANIFEST = "manifest.json"
+TRAIN_FILE = "train.jsonl"
+"""Beside the sets, where topics are held out: the pairs of all other topics, as training data."""
 _MANIFEST_FORMAT = 1
 _REMAKE = "make the sets again with “python -m crm evaluation-sets”"
 
@@ -317,20 +330,35 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _line(sample: LabelledPair) -> dict[str, Any]:
     pair = sample.pair
+    first, second = ([Turn("user", pair.query), *turns] for turns in pair.conversations)
     line = {
         "idx": sample.id,
         "prompt": pair.query,
-        "model_a": _conversation(pair.query, pair.response_a),
-        "model_b": _conversation(pair.query, pair.response_b),
+        "model_a": list(map(asdict, first)),
+        "model_b": list(map(asdict, second)),
         "criteria": [_criterion(criterion) for criterion in sample.criteria],
         "preference": "model_a" if sample.label > 0 else "model_b",
         "split": sample.split,
     }
+    if sample.chosen:
+        line["winner"] = "model_a" if sample.chosen > 0 else "model_b"
+    if sample.topic:
+        line["topic"] = sample.topic
     return line if sample.kind == "list" else {**line, "kind": sample.kind}
 
 
-def _conversation(query: str, response: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": query}, {"role": "assistant", "content": response}]
+def write_training_lines(path: Path, pairs: Iterable[Directions]) -> int:
+    """Write both directions of pairs as CRM training data; return how many lines.
+
+    Raises CRMError: The file cannot be written.
+    """
+    lines = [json.dumps(_line(item), ensure_ascii=False) for item in chain.from_iterable(pairs)]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_utf8("".join(f"{line}\n" for line in lines)))
+    except OSError as error:
+        raise CRMError(f"{path} cannot be written ({error.strerror}).") from error
+    return len(lines)
 
 
 def _criterion(criterion: Criterion) -> str | dict[str, str]:

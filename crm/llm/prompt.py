@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +14,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from crm.criteria import CriteriaSet
 from crm.errors import CriterionError, CRMError
-from crm.protocol import Question
+from crm.protocol import Question, Turn
 
 _FOLDER = Path(__file__).with_name("prompts")
-_VARIABLES = ("criteria", "query", "response_a", "response_b", "words_a", "words_b")
+_CONVERSATIONS = ("conversation_a", "conversation_b")
+_VARIABLES = ("criteria", "query", "response_a", "response_b", "words_a", "words_b", *_CONVERSATIONS)
 _CUT = " …"
 """Stands at the end of a text that was shortened."""
 _QUERY_SHARE = 4
@@ -26,6 +28,32 @@ _QUERY_SHARE = 4
 _environment = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
 )
+
+TURN = "\ue000"
+"""Opens a turn in a template's text; a private character, which no text should contain."""
+_ROLE_END = "\ue001"
+
+
+def turn(role: str) -> str:
+    """Return what a template writes where a turn of that role begins: ``{{ turn("system") }}``."""
+    return f"{TURN}{role}{_ROLE_END}"
+
+
+def turns_of(text: str) -> list[Turn]:
+    """Return the turns of a prompt; one without marks is a single turn of the user, without blank ends."""
+    if TURN not in text:
+        return [Turn("user", text.strip())]
+    parts = [part.partition(_ROLE_END) for part in text.split(TURN)[1:]]
+    return [Turn(role, content) for role, _, content in parts]
+
+
+def _plain_json(value: Any, indent: int | None = None, ensure_ascii: bool = True) -> str:
+    """Return JSON as Python writes it; that of Jinja's own filter is for HTML, with < as an escape."""
+    return json.dumps(value, indent=indent, ensure_ascii=ensure_ascii)
+
+
+_environment.globals["turn"] = turn
+_environment.filters["json"] = _plain_json
 
 
 def read_prompt(file: Path) -> Template:
@@ -49,8 +77,11 @@ class PromptTemplate:
 
     Its variables are ``criteria`` (a list of texts; one to be avoided reads “Avoid: …”, and each ends with
     its weight where the weights differ), ``query``, ``response_a``, ``response_b``, and ``words_a`` and
-    ``words_b``, the rounded lengths of the whole responses in words. A template that reads no
-    ``response_b`` shows a single response.
+    ``words_b``, the rounded lengths of the whole responses in words. Where the person wrote more than once,
+    ``query`` is the first message and ``response_a`` all that followed, each turn after who wrote it;
+    ``conversation_a`` and ``conversation_b`` are the turns themselves from the query on, ``{role, content}``.
+    A template that reads nothing of B shows a single response. ``{{ turn("user") }}`` begins a turn in the
+    model's chat template, and the filter ``json`` writes plain JSON.
 
     Raises:
         CRMError: The text is not a template, uses other variables, or shows no response.
@@ -63,11 +94,11 @@ class PromptTemplate:
             used = meta.find_undeclared_variables(_environment.parse(self.source))
         except TemplateError as error:
             raise CRMError(f"The prompt template cannot be read ({error}): fix it.") from error
-        if unknown := sorted(used.difference(_VARIABLES)):
+        if unknown := sorted(used.difference(_VARIABLES, _environment.globals)):
             raise CRMError(
                 f"The prompt template uses {', '.join(unknown)}: it may use {', '.join(_VARIABLES)}."
             )
-        if "response_a" not in used:
+        if not used & {"response_a", "conversation_a"}:
             raise CRMError("The prompt template shows no response: it must use response_a.")
 
     @classmethod
@@ -86,16 +117,29 @@ class PromptTemplate:
     @cached_property
     def compares(self) -> bool:
         """Whether the template shows two responses."""
-        return "response_b" in meta.find_undeclared_variables(_environment.parse(self.source))
+        return bool(self._used & {"response_b", "conversation_b"})
+
+    @cached_property
+    def has_turns(self) -> bool:
+        """Whether the template says where turns begin, and so needs the model's chat template."""
+        return "turn" in self._used
+
+    @cached_property
+    def shows_turns(self) -> bool:
+        """Whether the template shows conversations turn by turn, as they are."""
+        return not self._used.isdisjoint(_CONVERSATIONS)
+
+    @cached_property
+    def _used(self) -> set[str]:
+        return meta.find_undeclared_variables(_environment.parse(self.source))
 
     def pair(self, question: Question) -> str:
         """Return the prompt that shows both responses."""
-        pair = question.pair
-        return _Filled.of(self, question.criteria, pair.query, (pair.response_a, pair.response_b)).text()
+        return _Filled.of(self, question.criteria, question.pair.query, question.pair.conversations).text()
 
-    def single(self, criteria: CriteriaSet, query: str, response: str) -> str:
-        """Return the prompt that shows one response."""
-        return _Filled.of(self, criteria, query, (response,)).text()
+    def single(self, criteria: CriteriaSet, query: str, response: str | Sequence[Turn]) -> str:
+        """Return the prompt that shows one response, a text or the turns that followed the query."""
+        return _Filled.of(self, criteria, query, (_as_turns(response),)).text()
 
     def fit(self, tokenizer: Tokenizer, window: int) -> FittedTemplate:
         """Return the same template, its prompts kept within ``window`` tokens."""
@@ -129,25 +173,23 @@ class FittedTemplate:
         Raises CriterionError: The criteria alone do not fit.
         """
         pair = question.pair
-        responses = (pair.response_a, pair.response_b)
-        return self._fitted(_Filled.of(self.template, question.criteria, pair.query, responses))
+        return self._fitted(_Filled.of(self.template, question.criteria, pair.query, pair.conversations))
 
-    def single(self, criteria: CriteriaSet, query: str, response: str) -> str:
+    def single(self, criteria: CriteriaSet, query: str, response: str | Sequence[Turn]) -> str:
         """Return the prompt that shows one response. Raises CriterionError: The criteria alone do not fit."""
-        return self._fitted(_Filled.of(self.template, criteria, query, (response,)))
+        return self._fitted(_Filled.of(self.template, criteria, query, (_as_turns(response),)))
 
     def _fitted(self, filled: _Filled) -> str:
         prompt = filled.text()
         excess = self._excess(prompt)
         if excess <= 0:
             return prompt
-        texts = [_TokenizedText.of(text, self.tokenizer) for text in (filled.query, *filled.responses)]
+        texts = [_TokenizedText.of(text, self.tokenizer) for text in filled.pieces]
         # Tokens of parts do not add up exactly to those of the whole, so the room may shrink a little.
         room = self._room(filled)
         while room > 0:
             limits = _limits(list(map(len, texts)), room)
-            query, *responses = (text.cut(limit) for text, limit in zip(texts, limits, strict=True))
-            prompt = filled.text(query, responses)
+            prompt = filled.text([text.cut(limit) for text, limit in zip(texts, limits, strict=True)])
             excess = self._excess(prompt)
             if excess <= 0:
                 return prompt
@@ -158,7 +200,7 @@ class FittedTemplate:
         )
 
     def _room(self, filled: _Filled) -> int:
-        return -self._excess(filled.text("", [""] * len(filled.responses)))
+        return -self._excess(filled.text([""] * len(filled.pieces)))
 
     def _excess(self, prompt: str) -> int:
         """By how many tokens a prompt is too long; negative where there is room."""
@@ -167,32 +209,62 @@ class FittedTemplate:
 
 @dataclass(frozen=True)
 class _Filled:
-    """What goes into a template; the texts may be exchanged for shortened ones."""
+    """What goes into a template; the texts may be exchanged for shortened ones.
+
+    Attributes:
+        conversations: For each response that is shown, the turns that followed the query.
+    """
 
     template: PromptTemplate
     criteria: tuple[str, ...]
     query: str
-    responses: tuple[str, ...]
+    conversations: tuple[tuple[Turn, ...], ...]
 
     @classmethod
     def of(
-        cls, template: PromptTemplate, criteria: CriteriaSet, query: str, responses: Sequence[str]
+        cls,
+        template: PromptTemplate,
+        criteria: CriteriaSet,
+        query: str,
+        conversations: Sequence[Sequence[Turn]],
     ) -> _Filled:
-        return cls(template, criteria_texts(criteria), query.strip(), tuple(map(str.strip, responses)))
+        trim = str if template.shows_turns else str.strip
+        turns = (tuple(Turn(one.role, trim(one.content)) for one in each) for each in conversations)
+        return cls(template, criteria_texts(criteria), trim(query), tuple(turns))
 
-    def text(self, query: str | None = None, responses: Sequence[str] | None = None) -> str:
-        """Return the prompt."""
-        shown = dict(zip(("response_a", "response_b"), responses or self.responses, strict=False))
-        words = dict(zip(("words_a", "words_b"), map(_rounded_words, self.responses), strict=False))
+    @property
+    def pieces(self) -> list[str]:
+        """All texts that may be shortened: the query, then every turn."""
+        return [self.query, *(one.content for each in self.conversations for one in each)]
+
+    def text(self, pieces: Sequence[str] | None = None) -> str:
+        """Return the prompt, perhaps with other texts in the place of ``pieces``."""
+        query, *contents = self.pieces if pieces is None else pieces
+        texts = iter(contents)
+        shown = [[Turn(one.role, next(texts)) for one in each] for each in self.conversations]
+        variables: dict[str, Any] = {"criteria": list(self.criteria), "query": query}
+        variables |= zip(("response_a", "response_b"), map(transcript, shown), strict=False)
+        variables |= zip(("words_a", "words_b"), map(_rounded_words, self.conversations), strict=False)
+        whole = ([Turn("user", query), *turns] for turns in shown)
+        variables |= zip(_CONVERSATIONS, ([vars(one) for one in turns] for turns in whole), strict=False)
         try:
-            return self.template.compiled.render(
-                criteria=list(self.criteria), query=self.query if query is None else query, **shown, **words
-            )
+            return self.template.compiled.render(variables)
         except TemplateError as error:
             raise CRMError(
                 f"The prompt template cannot be filled in ({error}): pairwise judges need one that shows "
                 "response_a and response_b, pointwise judges one that shows only response_a."
             ) from error
+
+
+def transcript(turns: Sequence[Turn]) -> str:
+    """Return a conversation as one text: a single turn as it is, several each after who wrote it."""
+    if len(turns) == 1:
+        return turns[0].content
+    return "\n\n".join(f"{one.role.capitalize()}: {one.content}" for one in turns)
+
+
+def _as_turns(response: str | Sequence[Turn]) -> Sequence[Turn]:
+    return (Turn("assistant", response),) if isinstance(response, str) else response
 
 
 @dataclass(frozen=True)
@@ -241,8 +313,8 @@ def _limits(lengths: Sequence[int], room: int) -> list[int]:
     return [kept, *limits.values()]
 
 
-def _rounded_words(text: str) -> int:
-    """Return the number of words, rounded to one that recurs: small models read “300” better than “287”."""
-    words = len(text.split())
+def _rounded_words(turns: Sequence[Turn]) -> int:
+    """Return how many words the LLM wrote, rounded so that numbers recur: small models read “300” best."""
+    words = sum(len(one.content.split()) for one in turns if one.role == "assistant")
     step = 10 if words < 100 else 50 if words < 500 else 100  # noqa: PLR2004
     return words if words < 10 else round(words / step) * step  # noqa: PLR2004

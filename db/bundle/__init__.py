@@ -11,19 +11,25 @@ hard, soft, ci_low, ci_high, n_queries}, lines counted from 0; and `sample.json`
 settings, counts: [{step, kept}]} of a frozen benchmark.
 
 - `contents`: a bundle in memory, and what must hold between its parts; `files`: read and written
+- `win_rates`: those of a bundled benchmark, in a small file beside the bundle
 """
 
 from db.bundle.contents import Bundle, BundledScores, check_bundle, pack_rows, unpack_rows
 from db.bundle.files import bundle_digest, bundle_slug, read_bundle, write_bundle
+from db.bundle.win_rates import BundledWinRates, read_win_rates, win_rates_file, write_win_rates
 
 __all__ = [
     "Bundle",
     "BundledScores",
+    "BundledWinRates",
     "bundle_digest",
     "bundle_slug",
     "check_bundle",
     "pack_rows",
     "read_bundle",
+    "read_win_rates",
     "unpack_rows",
+    "win_rates_file",
     "write_bundle",
+    "write_win_rates",
 ]

@@ -202,10 +202,11 @@ def _check_scores(bundle: Bundle) -> None:
             unpack_rows(llms, scores.payload, len(bundle.queries))
         except DatabaseError as error:
             raise BundleError(f"{scores_member(index)}: {error}") from error
-        _check_win_rates(bundle, win_rates_member(index), scores.win_rates)
+        check_win_rates(bundle, win_rates_member(index), scores.win_rates)
 
 
-def _check_win_rates(bundle: Bundle, member: str, rates: tuple[WinRateRecord, ...]) -> None:
+def check_win_rates(bundle: Bundle, member: str, rates: tuple[WinRateRecord, ...]) -> None:
+    """Check that win rates are of the bundle's LLMs and categories. Raises BundleError: one is not."""
     llms = {llm.name for llm in bundle.llms}
     categories = {"", *(category.name for category in bundle.categories)}
     _check_distinct(member, "win rate", [f"{rate.llm}, {rate.category}" for rate in rates])

@@ -1,12 +1,12 @@
 """A benchmark from a bundle and back."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from db.bundle import Bundle, BundledScores, pack_rows, unpack_rows
+from db.bundle import Bundle, BundledScores, BundledWinRates, pack_rows, unpack_rows
 from db.errors import NotFoundError
 from db.models import LLM, Benchmark, Query, RemovedBenchmark, Response
 from db.records import BenchmarkRecord, BenchmarkRef, CategoryTree, QuerySource
@@ -36,11 +36,14 @@ def wants_bundle(session: Session, slug: str, digest: str) -> bool:
     return row is None or row.bundle_digest not in (None, digest)
 
 
-def fill_from_bundle(session: Session, bundle: Bundle, digest: str) -> bool:
+def fill_from_bundle(
+    session: Session, bundle: Bundle, digest: str, win_rates: Iterable[BundledWinRates] = ()
+) -> bool:
     """Create the bundle's benchmark, or replace it whole if another bundle filled it; return whether it did.
 
     A benchmark the user made is left alone. Texts the bundle does not ship, but the user imported, are kept
-    where query (by SHA-256) and LLM (by name) remain. `digest` is `bundle_digest` of the bundle's file.
+    where query (by SHA-256) and LLM (by name) remain. `digest` is `bundle_digest` of the bundle's file,
+    `win_rates` are stored without the scores that they were computed from.
     """
     slug = bundle.info.slug
     if not wants_bundle(session, slug, digest):
@@ -51,6 +54,8 @@ def fill_from_bundle(session: Session, bundle: Bundle, digest: str) -> bool:
         delete_benchmark(session, stored)
     created = _create(session, bundle, kept)
     session.execute(update(Benchmark).where(Benchmark.id == created.id).values(bundle_digest=digest))
+    for rates in win_rates:
+        scores.put_win_rates(session, created, rates.key, rates.win_rates, criteria=rates.criteria)
     return True
 
 

@@ -3,14 +3,14 @@
 A matrix has one compressed row per CRM, criteria set and LLM. It is stored while it is being filled, so that
 a job that ends early is continued, not repeated. Win rates are computed from a whole matrix and stored for
 readers of SQL: they say nothing that the matrix does not say, and are deleted whenever it is or the queries
-move to other topics.
+move to other topics. Those of bundled benchmarks come without their matrices.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from db.errors import DatabaseError, NotFoundError
@@ -91,12 +91,23 @@ def get_scores(session: Session, benchmark: BenchmarkRef, key: ScoreKey) -> dict
 
 def list_scores(session: Session, benchmark: BenchmarkRef) -> list[StoredScores]:
     """Return what score matrices of the benchmark are stored, by CRM, version and criteria set's key."""
+    return _list_stored(session, benchmark, ScoreMatrix)
+
+
+def list_win_rates(session: Session, benchmark: BenchmarkRef) -> list[StoredScores]:
+    """Return under what there are win rates of the benchmark, by CRM, version and criteria set's key."""
+    return _list_stored(session, benchmark, WinRate)
+
+
+def _list_stored(
+    session: Session, benchmark: BenchmarkRef, table: type[ScoreMatrix | WinRate]
+) -> list[StoredScores]:
     rows = session.execute(
         select(CRM.name, CRM.version, CriteriaSet.key, CriteriaSet.criteria)
         .where(
-            CRM.id == ScoreMatrix.crm_id,
-            CriteriaSet.id == ScoreMatrix.criteria_set_id,
-            ScoreMatrix.benchmark_id == benchmark.id,
+            CRM.id == table.crm_id,
+            CriteriaSet.id == table.criteria_set_id,
+            table.benchmark_id == benchmark.id,
         )
         .group_by(CRM.id, CRM.name, CRM.version, CriteriaSet.id, CriteriaSet.key)
     )
@@ -113,11 +124,16 @@ def delete_scores(session: Session, benchmark: BenchmarkRef) -> None:
 
 
 def prune_scores(session: Session, keep: int) -> int:
-    """Delete all criteria sets but the `keep` whose scores were stored last; return how many."""
+    """Delete all criteria sets but the `keep` whose scores were stored last; return how many.
+
+    Sets of which there are only win rates, those of bundled benchmarks, stay and are not counted.
+    """
     stored_last = func.max(ScoreMatrix.created_at)
+    has_win_rates = exists().where(WinRate.criteria_set_id == CriteriaSet.id)
     by_age = session.scalars(
         select(CriteriaSet.id)
         .outerjoin(ScoreMatrix, ScoreMatrix.criteria_set_id == CriteriaSet.id)
+        .where(or_(ScoreMatrix.id.is_not(None), ~has_win_rates))
         .group_by(CriteriaSet.id)
         .order_by(stored_last.is_not(None).desc(), stored_last.desc(), CriteriaSet.id.desc())
     ).all()
@@ -133,10 +149,12 @@ def put_win_rates(
     records: Sequence[WinRateRecord],
     *,
     computed_from: datetime | None = None,
+    criteria: Sequence[object] | None = None,
 ) -> None:
     """Store the win rates under a CRM and a criteria set in place of those that are stored.
 
-    The records are all of them, each LLM and category once; `computed_from` is as in `put_scores`.
+    The records are all of them, each LLM and category once; `computed_from` is as in `put_scores`. With
+    `criteria`, the criteria set as a JSON list, the scores that they were computed from need not be stored.
 
     Raises:
         NotFoundError: the benchmark lacks one of the LLMs, or there are no scores under this key that the win
@@ -144,8 +162,13 @@ def put_win_rates(
         DatabaseError: the benchmark has changed since `computed_from`.
     """
     llms = _rows.llm_ids(session, benchmark, needed=(record.llm for record in records))
-    crm = session.scalar(select(CRM.id).filter_by(name=key.crm, version=key.crm_version))
-    criteria_set = session.scalar(select(CriteriaSet.id).where(CriteriaSet.key == key.criteria))
+    crm: int | None
+    criteria_set: int | None
+    if criteria is not None:
+        crm, criteria_set = _crm_id(session, key), _criteria_set_id(session, key, criteria)
+    else:
+        crm = session.scalar(select(CRM.id).filter_by(name=key.crm, version=key.crm_version))
+        criteria_set = session.scalar(select(CriteriaSet.id).where(CriteriaSet.key == key.criteria))
     if crm is None or criteria_set is None:
         raise NotFoundError(
             f"No scores of {benchmark.slug!r} by {key.crm!r} are stored under these criteria; "
@@ -189,7 +212,10 @@ def get_win_rates(session: Session, benchmark: BenchmarkRef, key: ScoreKey) -> t
 def win_rate_coverage(
     session: Session, benchmark: BenchmarkRef, crm: str, crm_version: str
 ) -> dict[str, dict[str, int]]:
-    """Return on how many queries each LLM's win rate over all queries rests, by key of the criteria set."""
+    """Return on how many queries each LLM's win rate over all queries rests, by key of the criteria set.
+
+    Win rates whose scores are not stored, those of bundled benchmarks, are left out.
+    """
     rows = session.execute(
         select(CriteriaSet.key, LLM.name, WinRate.n_queries)
         .join(LLM, LLM.id == WinRate.llm_id)
@@ -200,6 +226,11 @@ def win_rate_coverage(
             WinRate.category == ALL_QUERIES,
             CRM.name == crm,
             CRM.version == crm_version,
+            exists().where(
+                ScoreMatrix.crm_id == WinRate.crm_id,
+                ScoreMatrix.criteria_set_id == WinRate.criteria_set_id,
+                ScoreMatrix.llm_id == WinRate.llm_id,
+            ),
         )
     )
     covered: dict[str, dict[str, int]] = {}

@@ -10,7 +10,8 @@ from crm.llm.settings import ConfiguredLLM, llms_file, read_llms
 from precompute.collect.stats import asking_line, check_complete, failures_in_words
 from precompute.commands.options import Log, open_database
 from precompute.criteria import extract_criteria, write_training_data
-from precompute.criteria.extraction import LISTS, extraction_table
+from precompute.criteria.extraction import WORDS, extraction_table
+from precompute.criteria.question import Call
 from precompute.progress import job_log, progress_bar
 
 criteria_app = typer.Typer()
@@ -24,6 +25,9 @@ def extract_criteria_command(
         Path | None,
         typer.Option(metavar="llms.toml", help="The file of LLMs; default USL_LLMS or llms.toml."),
     ] = None,
+    call: Annotated[
+        Call, typer.Option(help="Ask for both sides of a pair at once, as in the paper, or a side a call.")
+    ] = Call.PAIR,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N pairs.")] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Replace what was extracted otherwise than now.")
@@ -37,18 +41,18 @@ def extract_criteria_command(
     """Ask an LLM for the criteria behind preferences; may be interrupted and run again."""
     [chosen] = read_llms(llms_file(config), [llm])
     with job_log(log), open_database() as database:
-        with asking_line(LISTS) as on_progress:
+        with asking_line(WORDS[call]) as on_progress:
             summary = extract_criteria(
-                database, preferences, chosen, limit=limit, again=again, on_progress=on_progress
+                database, preferences, chosen, call=call, limit=limit, again=again, on_progress=on_progress
             )
         extraction_table(summary).print()
-        for said in failures_in_words([summary.stats], LISTS):
+        for said in failures_in_words([summary.stats], summary.words):
             typer.echo(said)
         if out is not None:
             with database.session() as session:
                 n_rows = write_training_data(session, preferences, out)
             typer.echo(f"{preferences}: {n_rows:,} rows of training data in {out}.")
-    check_complete({llm: summary.stats}, LISTS)
+    check_complete({llm: summary.stats}, summary.words)
 
 
 @criteria_app.command("cluster-criteria")

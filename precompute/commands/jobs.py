@@ -14,7 +14,7 @@ from db.source_records import BatchRecord
 from leaderboard.llm_facts.configured import with_prices
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.scoring_jobs.progress import judging_line
-from precompute.bundles import save_bundle
+from precompute.bundles import save_bundle, save_win_rates
 from precompute.collect import collect_responses
 from precompute.collect.batches import BatchOptions, batch_in_words, fetch_command
 from precompute.collect.collection import baseline_warning, estimate_collection, summary_table
@@ -243,10 +243,19 @@ def bundle(
     about: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Title, licence and the like, and LLM titles.")
     ] = None,
+    only_win_rates: Annotated[
+        bool,
+        typer.Option("--only-win-rates", help="Only the win rates, for beside a bundled benchmark."),
+    ] = False,
 ) -> None:
     """Write a benchmark to one file that any other database can be filled from."""
     crms = (crm or None) if scores else ()
     with open_database() as database:
+        if only_win_rates:
+            written = save_win_rates(database, slug, target, crms=crm)
+            n_rates = sum(len(item.win_rates) for item in written)
+            typer.echo(f"{slug}: {n_rates:,} win rates under {len(written):,} criteria lists in {target}.")
+            return
         summary = save_bundle(database, slug, target, with_texts=texts, crms=crms, about=about)
     if summary.note is not None:
         typer.echo(f"note: {summary.note}", err=True)

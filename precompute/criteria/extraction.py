@@ -22,10 +22,13 @@ from db.source_records import AnswerState, AnswerStatus, AnswerTotals, Extracted
 from precompute.collect.runner import PromptPlan, ask_all
 from precompute.collect.stats import LLMStats, TaskWords
 from precompute.collect.writer import what_it_took
-from precompute.criteria.question import ExtractionQuestion, Forbidden, digest_of, read_criteria
+from precompute.criteria.question import Call, ExtractionQuestion, digest_of, questions_about
 from precompute.errors import PrecomputeError
 
-LISTS = TaskWords("Extracting criteria", "list of criteria", "lists of criteria")
+WORDS = {
+    Call.PAIR: TaskWords("Extracting criteria", "pair with its criteria", "pairs with their criteria"),
+    Call.SIDE: TaskWords("Extracting criteria", "list of criteria", "lists of criteria"),
+}
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,18 @@ class ExtractionSummary:
     stats: LLMStats
     totals: AnswerTotals
 
+    @property
+    def words(self) -> TaskWords:
+        """What is counted."""
+        return WORDS[self.plan.call]
+
 
 def extract_criteria(
     database: Database,
     slug: str,
     llm: ConfiguredLLM,
     *,
+    call: Call = Call.PAIR,
     limit: int | None = None,
     again: bool = False,
     on_progress: Callable[[Collection[LLMStats]], None] = lambda _: None,
@@ -58,7 +67,8 @@ def extract_criteria(
     by the next run.
 
     Args:
-        again: replace what was extracted by another LLM, with other settings or another prompt.
+        call: whether both sides of a pair are asked for at once, or each by itself.
+        again: replace what was extracted by another LLM, with other settings, another prompt or call.
         on_progress: called with what came in, after every list.
 
     Raises:
@@ -70,7 +80,7 @@ def extract_criteria(
     """
     with job_locks(database.engine, [f"extracting criteria from {slug!r}"]):
         with database.session() as session:
-            planned = extraction_plan(session, slug, llm, limit, again=again)
+            planned = extraction_plan(session, slug, llm, limit, call=call, again=again)
         stats = LLMStats(len(planned.plan.missing))
         if planned.plan.missing:
             questions = planned.questions
@@ -79,15 +89,13 @@ def extract_criteria(
                 check=lambda prompt, reply: problem_of(reply, questions[prompt.external_id]),
                 rephrase=lambda prompt, why: questions[prompt.external_id].prompt(why),
             )
-            storage, by_name = CriteriaWriter(database, slug, questions), {llm.name: stats}
+            storage = CriteriaWriter(database, slug, questions, digest_of(llm, call))
+            by_name = {llm.name: stats}
             asked = ask_all([planned.plan], {llm.name: model}, storage, by_name, lambda: on_progress([stats]))
             run_to_end(asked)
         with database.session() as session:
             totals = extraction_totals(session, find_preference_set(session, slug))
         return ExtractionSummary(slug, planned, stats, totals)
-
-
-SIDES = (Winner.A, Winner.B)
 
 
 @dataclass(frozen=True)
@@ -105,10 +113,11 @@ class ExtractionPlan:
     questions: Mapping[str, ExtractionQuestion]
     n_pairs: int
     n_ties: int
+    call: Call
 
 
 def extraction_plan(
-    session: Session, slug: str, llm: ConfiguredLLM, limit: int | None, *, again: bool
+    session: Session, slug: str, llm: ConfiguredLLM, limit: int | None, *, call: Call, again: bool
 ) -> ExtractionPlan:
     """Return what the LLM is to be asked about the first ``limit`` preferences that are no tie.
 
@@ -129,17 +138,19 @@ def extraction_plan(
         raise PrecomputeError(
             f"The preference data {slug!r} has no pair of which one side was preferred: import some first."
         )
-    states, digest = extraction_states(session, preference_set), digest_of(llm)
-    asked = [ExtractionQuestion(one, side) for one in decided for side in SIDES]
-    changed = sum(_is_of_others(states.get(question.key), digest) for question in asked)
+    states, digest = extraction_states(session, preference_set), digest_of(llm, call)
+    asked = [question for one in decided for question in questions_about(one, call)]
+    changed = sum(_is_of_others(states.get(key), digest) for question in asked for key in question.keys)
     if changed and not again:
         raise PrecomputeError(
             f"{changed:,} lists of criteria of {slug!r} were extracted by another LLM than {llm.name!r}, or "
-            "before its settings or the prompt changed: undo the change, or replace them with --again."
+            "before its settings, the prompt or --call changed: undo that, or replace them with --again."
         )
-    missing = {one.name: one for one in asked if _is_missing(states.get(one.key), digest)}
+    missing = {
+        one.name: one for one in asked if any(_is_missing(states.get(key), digest) for key in one.keys)
+    }
     prompts = tuple(question.prompt() for question in missing.values())
-    return ExtractionPlan(PromptPlan(llm, len(asked), prompts), missing, len(decided), n_ties)
+    return ExtractionPlan(PromptPlan(llm, len(asked), prompts), missing, len(decided), n_ties, call)
 
 
 def _is_missing(state: AnswerState | None, digest: str) -> bool:
@@ -158,7 +169,7 @@ def problem_of(reply: LLMReply, question: ExtractionQuestion) -> str | None:
     if reply.status == ReplyStatus.REFUSED:
         return None
     try:
-        _criteria(reply, question)
+        question.criteria(reply.text or "")
     except UnusableReplyError as error:
         # What is wrong with half an answer is that it ends too early.
         cut = reply.status == ReplyStatus.TRUNCATED
@@ -166,21 +177,37 @@ def problem_of(reply: LLMReply, question: ExtractionQuestion) -> str | None:
     return None
 
 
-def record_of(outcome: Outcome, question: ExtractionQuestion, llm: ConfiguredLLM) -> ExtractedRecord:
-    """Return an outcome whose reply has been checked, as it is stored."""
-    common = ExtractedRecord(
-        AnswerStatus.FAILED,
-        digest_of(llm),
-        first_shown=question.first_shown,
-        llm=llm.name,
-        **what_it_took(outcome, llm),
-    )
-    result = outcome.result
-    if isinstance(result, LLMFailure):
-        return replace(common, error=result.message)
-    if result.status == ReplyStatus.REFUSED:
-        return replace(common, status=AnswerStatus.REFUSED)
-    return replace(common, status=AnswerStatus.OK, criteria=_criteria(result, question))
+def records_of(outcome: Outcome, question: ExtractionQuestion, llm: ConfiguredLLM, digest: str) -> Records:
+    """Return an outcome whose reply has been checked, as it is stored; sides share what it took."""
+    taken = what_it_took(outcome, llm)
+    result, keys = outcome.result, question.keys
+    records: Records = {}
+    for place, key in enumerate(keys):
+        # The sides' tokens add up to what the call took.
+        tokens = {
+            name: None
+            if taken[name] is None
+            else taken[name] // len(keys) + (place < taken[name] % len(keys))
+            for name in ("prompt_tokens", "completion_tokens")
+        }
+        shares = {name: taken[name] / len(keys) for name in ("cost", "seconds")}
+        common = ExtractedRecord(
+            AnswerStatus.FAILED,
+            digest,
+            first_shown=question.first_shown,
+            llm=llm.name,
+            attempts=taken["attempts"],
+            **tokens,
+            **shares,
+        )
+        if isinstance(result, LLMFailure):
+            records[key] = replace(common, error=result.message)
+        elif result.status == ReplyStatus.REFUSED:
+            records[key] = replace(common, status=AnswerStatus.REFUSED)
+        else:
+            criteria = question.criteria(result.text or "")
+            records[key] = replace(common, status=AnswerStatus.OK, criteria=criteria[key.side])
+    return records
 
 
 @dataclass
@@ -189,20 +216,22 @@ class CriteriaWriter:
 
     Attributes:
         questions: What was asked, by the name of its prompt.
+        digest: Of the settings with which it is asked.
         waiting: What is still to be stored.
     """
 
     database: Database
     slug: str
     questions: Mapping[str, ExtractionQuestion]
+    digest: str
     waiting: Records = field(default_factory=dict)
 
     def add(self, llm: ConfiguredLLM, outcome: Outcome) -> float:
         """Take an outcome, which is stored a moment later; returns what it cost."""
         question = self.questions[outcome.prompt.external_id]
-        record = record_of(outcome, question, llm)
-        self.waiting[question.key] = record
-        return record.cost
+        records = records_of(outcome, question, llm, self.digest)
+        self.waiting |= records
+        return sum(record.cost for record in records.values())
 
     def take(self) -> Records:
         """Return what is to be stored now; it waits no longer."""
@@ -219,15 +248,7 @@ class CriteriaWriter:
                 put_extracted(session, find_preference_set(session, self.slug), ready)
 
 
-def _criteria(reply: LLMReply, question: ExtractionQuestion) -> tuple[str, ...]:
-    preference = question.preference
-    return read_criteria(reply.text or "", Forbidden((preference.llm_a, preference.llm_b), question.messages))
-
-
-_COLUMNS = (
-    *("LLM", "lists of criteria", "new", "refused", "failed", "repeated"),
-    *("tokens read", "written", "cost", "s/list"),
-)
+_ASKED = {Call.PAIR: ("pairs", "s/pair"), Call.SIDE: ("lists of criteria", "s/list")}
 
 
 def extraction_table(summary: ExtractionSummary) -> ReportTable:
@@ -246,10 +267,11 @@ def extraction_table(summary: ExtractionSummary) -> ReportTable:
         f"{totals.cost:,.4f}" if totals.cost else "–",
         f"{stats.seconds / stats.n_answered:.2f}" if stats.n_answered else "–",
     )
-    n_pairs = summary.plan.n_pairs
+    n_pairs, (asked, pace) = summary.plan.n_pairs, _ASKED[summary.plan.call]
+    columns = ("LLM", asked, "new", "refused", "failed", "repeated", "tokens read", "written", "cost", pace)
     return ReportTable(
         f"Criteria of {summary.slug}, both sides of {'1 pair' if n_pairs == 1 else f'{n_pairs:,} pairs'}",
-        _COLUMNS,
+        columns,
         (row,),
         "New, failed, repeated requests and seconds are of this run; refused, tokens and cost of all that is "
         f"stored. Ties are left out: {summary.plan.n_ties:,}.",

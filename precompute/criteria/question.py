@@ -1,16 +1,19 @@
-"""What an LLM is asked about one side of a preference, and its reply checked."""
+"""What an LLM is asked about a preference, or one side of it, and its reply checked."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+from jinja2 import Template
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo
 from pydantic_core import ErrorDetails
 
@@ -90,10 +93,27 @@ def _distinct(criteria: list[str]) -> list[str]:
 Statement = Annotated[str, BeforeValidator(_statement)]
 
 
+CriteriaList = Annotated[
+    list[Statement], Field(min_length=MIN_CRITERIA, max_length=MAX_CRITERIA), AfterValidator(_distinct)
+]
+
+
 class _CriteriaReply(BaseModel):
-    criteria: Annotated[
-        list[Statement], Field(min_length=MIN_CRITERIA, max_length=MAX_CRITERIA), AfterValidator(_distinct)
-    ]
+    criteria: CriteriaList
+
+
+class _Noted(BaseModel):
+    strengths: Annotated[list[str], Field(min_length=1)]
+    weaknesses: list[str]
+
+
+class _PairReply(BaseModel):
+    """Strengths and weaknesses are there to be thought of before the criteria; they are not kept."""
+
+    first: _Noted
+    second: _Noted
+    criteria_first: CriteriaList
+    criteria_second: CriteriaList
 
 
 def _quotes(text: str, query: str) -> bool:
@@ -114,22 +134,36 @@ def _runs(words: Sequence[str], length: int) -> set[tuple[str, ...]]:
 def _in_words(error: ErrorDetails) -> str:
     """Say what is wrong in a sentence about “it”, the reply."""
     where, said = error["loc"], error.get("ctx", {})
+    field = ".".join(str(part) for part in where if isinstance(part, str)) or "criteria"
+    is_list = field.startswith("criteria")
     match error["type"]:
         case "missing":
-            return 'It has no list "criteria".'
-        case "too_short" | "too_long":
-            return f"It has {said['actual_length']} criteria, not {MIN_CRITERIA} to {MAX_CRITERIA}."
+            return (
+                f'It has no list "{field}".'
+                if where[-1] not in ("first", "second")
+                else f'It has no "{field}".'
+            )
+        case "too_short" | "too_long" if is_list:
+            of = "" if field == "criteria" else f' in "{field}"'
+            return f"It has {said['actual_length']} criteria{of}, not {MIN_CRITERIA} to {MAX_CRITERIA}."
+        case "too_short":
+            return f'Its "{field}" is empty.'
         case "value_error" if len(where) > 1:
-            return f"Criterion {int(where[1]) + 1} {said['error']}."
+            of = "" if field == "criteria" else f' of "{field}"'
+            return f"Criterion {int(where[1]) + 1}{of} {said['error']}."
         case "value_error":
             return f"It {said['error']}."
-    return 'Its "criteria" are no list of texts.'
+    return (
+        'Its "criteria" are no list of texts.' if field == "criteria" else f'Its "{field}" is not as asked.'
+    )
 
 
 _SEED = "first shown 1"
 """Changing it deals the places of the answers again."""
 _PROMPT = Path(__file__).parent / "prompts" / "criteria.txt"
-_template = read_prompt(_PROMPT)
+_PAIR_PROMPT = _PROMPT.with_name("pair.txt")
+_template, _pair_template = read_prompt(_PROMPT), read_prompt(_PAIR_PROMPT)
+SIDES = (Winner.A, Winner.B)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,26 +175,50 @@ class Turn:
     second: str
 
 
-@dataclass(frozen=True)
-class ExtractionQuestion:
-    """Why somebody would prefer one side of a preference.
+class Call(StrEnum):
+    """How much an LLM is asked at a time."""
 
-    Attributes:
-        side: The side that is preferred in this question, whatever its user preferred.
-    """
+    PAIR = "pair"
+    """Both sides of a pair in one call, strengths and weaknesses first, as in section 3 of the USL paper."""
+    SIDE = "side"
+    """One side a call: what speaks for the other is not asked, nor seen in the reply."""
+
+
+@dataclass(frozen=True)
+class ExtractionQuestion(ABC):
+    """What an LLM is asked about a preference in one call."""
 
     preference: PreferenceRecord
-    side: Winner
 
     @property
-    def key(self) -> SideKey:
-        """What the answer is stored by."""
-        return SideKey(self.preference.external_id, self.side)
+    @abstractmethod
+    def sides(self) -> tuple[Winner, ...]:
+        """The sides whose criteria are asked for."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """A text that tells the question from others of the same set."""
-        return f"{self.side.value}:{self.preference.external_id}"
+
+    @abstractmethod
+    def prompt(self, problem: str = "") -> Prompt:
+        """Return the question as it is put; ``problem`` says what was wrong with an earlier reply."""
+
+    @abstractmethod
+    def criteria(self, reply: str) -> dict[Winner, tuple[str, ...]]:
+        """The criteria of each side in a reply, normalised. Raises UnusableReplyError: It has none to use."""
+
+    @property
+    def keys(self) -> tuple[SideKey, ...]:
+        """What the answers are stored by."""
+        return tuple(SideKey(self.preference.external_id, side) for side in self.sides)
+
+    @property
+    def forbidden(self) -> Forbidden:
+        """What criteria must not repeat."""
+        turns = self.preference.conversation_a
+        messages = "\n\n".join(turn.content for turn in turns if turn.role == "user")
+        return Forbidden((self.preference.llm_a, self.preference.llm_b), messages)
 
     @cached_property
     def first_shown(self) -> Winner:
@@ -168,24 +226,15 @@ class ExtractionQuestion:
         dealt = hashlib.sha256(f"{_SEED}:{self.name}".encode()).digest()
         return Winner.A if dealt[0] % 2 else Winner.B
 
-    @property
-    def messages(self) -> str:
-        """All that the person wrote."""
-        conversation = self.preference.conversation_a
-        return "\n\n".join(message.content for message in conversation if message.role == "user")
-
-    def prompt(self, problem: str = "") -> Prompt:
-        """Return the question as it is put; ``problem`` says what was wrong with an earlier reply."""
-        preferred, other = ("first", "second") if self.side == self.first_shown else ("second", "first")
+    def _rendered(self, template: Template, problem: str, **options: str) -> Prompt:
         system = [turn.content for turn in self.preference.conversation_a if turn.role == "system"]
-        text = _template.render(
+        text = template.render(
             system="\n\n".join(system),
             turns=self._turns(),
-            preferred=preferred,
-            other=other,
             fewest=MIN_CRITERIA,
             most=MAX_CRITERIA,
             problem=problem,
+            **options,
         )
         return Prompt(self.name, text)
 
@@ -197,9 +246,71 @@ class ExtractionQuestion:
         return [Turn(first[0] or second[0], first[1], second[1]) for first, second in exchanges]
 
 
-def digest_of(llm: ConfiguredLLM) -> str:
+@dataclass(frozen=True)
+class SideQuestion(ExtractionQuestion):
+    """Why somebody would prefer one side of a preference.
+
+    Attributes:
+        side: The side that is preferred in this question, whatever its user preferred.
+    """
+
+    side: Winner
+
+    @property
+    def sides(self) -> tuple[Winner, ...]:
+        """The one side."""
+        return (self.side,)
+
+    @property
+    def name(self) -> str:
+        """Side and preference."""
+        return f"{self.side.value}:{self.preference.external_id}"
+
+    def prompt(self, problem: str = "") -> Prompt:
+        """Return the question as it is put."""
+        preferred, other = ("first", "second") if self.side == self.first_shown else ("second", "first")
+        return self._rendered(_template, problem, preferred=preferred, other=other)
+
+    def criteria(self, reply: str) -> dict[Winner, tuple[str, ...]]:
+        """The criteria of the side."""
+        return {self.side: read_criteria(reply, self.forbidden)}
+
+
+@dataclass(frozen=True)
+class PairQuestion(ExtractionQuestion):
+    """Where both sides are strong and weak, and why somebody would prefer either of them."""
+
+    @property
+    def sides(self) -> tuple[Winner, ...]:
+        """Both, the one that is shown first before the other."""
+        return SIDES if self.first_shown == Winner.A else SIDES[::-1]
+
+    @property
+    def name(self) -> str:
+        """The preference."""
+        return f"pair:{self.preference.external_id}"
+
+    def prompt(self, problem: str = "") -> Prompt:
+        """Return the question as it is put."""
+        return self._rendered(_pair_template, problem)
+
+    def criteria(self, reply: str) -> dict[Winner, tuple[str, ...]]:
+        """The criteria of both sides."""
+        found = parse_json(reply, _PairReply, _in_words, context=self.forbidden)
+        return dict(zip(self.sides, map(tuple, (found.criteria_first, found.criteria_second)), strict=True))
+
+
+def questions_about(preference: PreferenceRecord, call: Call) -> list[ExtractionQuestion]:
+    """Return all that an LLM is asked about a preference."""
+    if call is Call.PAIR:
+        return [PairQuestion(preference)]
+    return [SideQuestion(preference, side) for side in SIDES]
+
+
+def digest_of(llm: ConfiguredLLM, call: Call) -> str:
     """Changes with whatever can change extracted criteria: the LLM's settings and the prompt."""
-    return version_of(llm.digest, _PROMPT.read_text(encoding="utf-8"), _SEED, MIN_CRITERIA, MAX_CRITERIA)
+    prompt = {Call.PAIR: _PAIR_PROMPT, Call.SIDE: _PROMPT}[call].read_text(encoding="utf-8")
+    return version_of(llm.digest, prompt, _SEED, MIN_CRITERIA, MAX_CRITERIA)
 
 
 def _exchanges(conversation: Sequence[Message]) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ _PREFERENCE = {Winner.A: "model_a", Winner.B: "model_b"}
 def write_training_data(session: Session, slug: str, path: Path) -> int:
     """Write every stored list of criteria with its pair as a line of JSON; returns how many.
 
-    The file appears whole or not at all. Lines are {idx, prompt, model_a, model_b, criteria, preference}; the
-    two of a pair have the same idx.
+    The file appears whole or not at all. Lines are {idx, prompt, model_a, model_b, criteria, preference,
+    winner}; the two of a pair have the same idx, and the winner that people chose.
 
     Raises:
         NotFoundError: No set has this slug.
@@ -66,12 +67,14 @@ def training_rows(
                     "model_b": _messages(preference.conversation_b),
                     "criteria": list(record.criteria),
                     "preference": preferred,
+                    "winner": _PREFERENCE.get(preference.winner, "tie"),
                 }
 
 
 def _prompt(conversation: Sequence[Message]) -> str:
-    """Return all that the LLMs were told: what a reader of responses alone must know."""
-    return "\n\n".join(turn.content for turn in conversation if turn.role != "assistant")
+    """Return what the LLMs were told before their first answers; later messages are in the conversations."""
+    told = takewhile(lambda turn: turn.role != "assistant", conversation)
+    return "\n\n".join(turn.content for turn in told)
 
 
 def _messages(conversation: Sequence[Message]) -> list[dict[str, str]]:

@@ -218,9 +218,9 @@ def test_a_list_is_scored_with_the_default_ranking(
 
 
 def test_win_rates_can_be_read_as_csv(own_database: Service, run_main: Run) -> None:
-    code, out, err = run_main(leaderboard_main, "win-rates", "--benchmark", "dailybench")
+    code, out, err = run_main(leaderboard_main, "win-rates", "--benchmark", "dailybench", "--crm", "longer")
     assert (code, out) == (2, "")
-    assert "run “python -m precompute score --benchmark dailybench --crm embedded”" in err
+    assert "run “python -m precompute score --benchmark dailybench --crm longer”" in err
     score_benchmark(own_database.database, "dailybench", [get_crm("longer")], [CriteriaSet(), WARM])
     code, out, err = run_main(leaderboard_main, "win-rates", "--benchmark", "dailybench", "--crm", "longer")
     assert (code, err) == (0, "")

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from crm.data.conversations import Turns
 from crm.data.corpora import LeftOut
 from crm.data.pairs import Direction
 from crm.errors import UnavailableError
@@ -36,6 +37,9 @@ def train_classifier(
     ] = True,
     *,
     options: Options,
+    turns: Annotated[
+        Turns, typer.Option(help="Of conversations of several turns: judge all, or the last answer.")
+    ] = Turns.ALL,
     prompt: Annotated[Path | None, typer.Option(help="Template of the prompt.")] = None,
     name: Annotated[str | None, typer.Option(help="The judge's name; by default the folder's.")] = None,
     version: Annotated[str, typer.Option(help="The judge's version.")] = "1",
@@ -59,7 +63,7 @@ def train_classifier(
 
     template = PromptTemplate.load(prompt) if prompt else None
     left_out = LeftOut()
-    examples = read_examples(annotations, corpora, left_out=left_out)
+    examples = read_examples(annotations, corpora, left_out=left_out, turns=turns)
     say_left_out(left_out, len({item.pair for item in examples}), corpora)
     if bare := sum(not item.criteria for item in examples):
         typer.echo(f"note: {bare:,} preferences have no criteria: average taste is learnt by them.", err=True)

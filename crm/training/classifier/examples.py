@@ -17,6 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from crm.criteria import CriteriaSet, Criterion, Polarity
+from crm.data.conversations import Turns
 from crm.data.corpora import LeftOut, read_json_lines
 from crm.data.pairs import (
     Direction,
@@ -63,7 +64,11 @@ def is_annotations(path: Path) -> bool:
 
 
 def read_examples(
-    path: Path, corpora: Path, split: str = "train", left_out: LeftOut | None = None
+    path: Path,
+    corpora: Path,
+    split: str = "train",
+    left_out: LeftOut | None = None,
+    turns: Turns = Turns.ALL,
 ) -> list[LabelledPair]:
     """Read one split of criteria annotations, or all of a file of CRM training data.
 
@@ -72,6 +77,7 @@ def read_examples(
 
     Args:
         left_out: Where annotated pairs are counted whose texts are not there.
+        turns: By what conversations of several turns are judged.
 
     Raises:
         CRMError: Naming row and reason; or nothing is left.
@@ -79,7 +85,8 @@ def read_examples(
     if is_annotations(path):
         annotated = chain.from_iterable(read_annotations(path, corpora, split, left_out))
         return [item for item in annotated if item.criteria]
-    examples = [replace(item, kind="list") for item in read_labelled_pairs(path, corpora, None) if item.label]
+    read = read_labelled_pairs(path, corpora, None, turns=turns)
+    examples = [replace(item, kind="list") for item in read if item.label]
     if not examples:
         raise CRMError(f"{path.name} has only ties: nothing can be learnt.")
     return examples

@@ -150,10 +150,7 @@ class QuestionEncoder:
         if self.loss is Loss.CLASSIFICATION:
             return [self.template.pair(question)]
         pair = question.pair
-        return [
-            self.template.single(question.criteria, pair.query, response)
-            for response in (pair.response_a, pair.response_b)
-        ]
+        return [self.template.single(question.criteria, pair.query, turns) for turns in pair.conversations]
 
     def check_room(self, examples: Sequence[LabelledPair], noise: Noise = Noise.NONE) -> None:
         """See before the training, which takes long, that no criteria fill the window.

@@ -144,7 +144,7 @@ def _trainer(
 
 def _length(pair: Pair) -> int:
     """Return how long a pair is, as far as order goes: characters."""
-    return len(pair.query) + len(pair.response_a) + len(pair.response_b)
+    return len(pair.query) + sum(len(turn.content) for turns in pair.conversations for turn in turns)
 
 
 def _arguments(out: Path, options: Options, pairs: int) -> TrainingArguments:

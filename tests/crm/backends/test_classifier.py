@@ -1,8 +1,9 @@
 import pytest
 
-from crm.backends._conversation import TURN, conversation, special_tokens, without_marks
+from crm.backends._conversation import conversation, special_tokens, without_marks
 from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
+from crm.llm.prompt import TURN, turn
 from crm.protocol import Pair, Question
 from tests.checkpoints import CHAT_TEMPLATE, make_tokenizer
 
@@ -21,9 +22,9 @@ def test_a_prompt_becomes_a_users_turn() -> None:
 def test_a_prompt_can_be_a_query_and_its_answer() -> None:
     tokenizer = make_tokenizer()
     tokenizer.chat_template = CHAT_TEMPLATE
-    reader = conversation(tokenizer, "tiny", ("user", "assistant"), opens_answer=False)
+    reader = conversation(tokenizer, "tiny", opens_answer=False)
 
-    assert tokenizer.decode(reader(f"How?{TURN}So.")["input_ids"]) == (
+    assert tokenizer.decode(reader(f"{turn('user')}How?{turn('assistant')}So.")["input_ids"]) == (
         "<|turn|>user\nHow?<|end|>\n<|turn|>assistant\nSo.<|end|>\n"
     )
 

@@ -180,7 +180,7 @@ def test_the_default_ranking_can_be_taken_over_where_votes_are_not_there(
 def test_nothing_bundled_is_written_by_default() -> None:
     import inspect
 
-    from crm.evaluation.commands import criterion_clusters_command
+    from crm.evaluation.making_sets import criterion_clusters_command
     from crm.paths import BUNDLED, CHECKPOINTS
     from crm.training.cli import train_concepts, train_embedded, train_representation
 

@@ -51,8 +51,9 @@ class Lab:
         return collect_samples.write_llms(self.folder, self.server.url, *names, **keys)
 
     def run(self, *arguments: object, llm: str = "alpha") -> tuple[int, str, str]:
-        """Run “precompute extract-criteria --preferences arena --llm alpha”."""
-        return self.command("extract-criteria", "--preferences", samples.SLUG, "--llm", llm, *arguments)
+        """Run “precompute extract-criteria --preferences arena --llm alpha --call side”."""
+        options = ("--preferences", samples.SLUG, "--llm", llm, "--call", "side")
+        return self.command("extract-criteria", *options, *arguments)
 
     def extracted(self) -> dict[SideKey, ExtractedRecord]:
         """What is stored."""
@@ -104,7 +105,7 @@ def start() -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
     def call(url: str, llms: Path) -> subprocess.Popen[str]:
-        arguments = ["extract-criteria", "--preferences", samples.SLUG, "--llm", "alpha"]
+        arguments = ["extract-criteria", "--preferences", samples.SLUG, "--llm", "alpha", "--call", "side"]
         process = subprocess.Popen(
             [sys.executable, "-m", samples.__name__, *arguments],
             cwd=ROOT,

@@ -149,7 +149,9 @@ def test_an_llm_that_does_not_understand_is_given_up_soon(lab: Lab) -> None:
     samples.store(lab.database, 60, "many")
     asked = lab.behave(lambda *_: Answer(completion("What a nice pair!"))).asked
     lab.llms(concurrency=1)
-    code, _, err = lab.command("extract-criteria", "--preferences", "many", "--llm", "alpha")
+    code, _, err = lab.command(
+        "extract-criteria", "--preferences", "many", "--llm", "alpha", "--call", "side"
+    )
     assert (code, len(asked)) == (2, structured.MAX_UNUSABLE)
     assert "alpha: 25 replies one after another could not be used, the last because: It is no JSON" in err
 

@@ -11,7 +11,7 @@ from crm.criteria import CriteriaSet
 from crm.llm.settings import ConfiguredLLM, EndpointLLMSettings
 from crm.llm.structured import UnusableReplyError
 from db.source_records import Message, Winner
-from precompute.criteria.question import ExtractionQuestion, Forbidden, digest_of, read_criteria
+from precompute.criteria.question import Call, Forbidden, SideQuestion, digest_of, read_criteria
 from tests.precompute.criteria import samples
 
 QUERY = "Write a birthday speech for my aunt who turns ninety this spring"
@@ -116,7 +116,7 @@ SIDES = (Winner.A, Winner.B)
 def test_the_prompt_asks_why_this_side_is_preferred_wherever_it_stands() -> None:
     for number in range(20):
         for side, manner in zip(SIDES, samples.MANNERS, strict=True):
-            question = ExtractionQuestion(samples.preference(number), side)
+            question = SideQuestion(samples.preference(number), side)
             prompt = question.prompt().text
             assert samples.preferred_in(prompt) == manner
             first = prompt.index("In warm words") < prompt.index("In brief words")
@@ -124,9 +124,7 @@ def test_the_prompt_asks_why_this_side_is_preferred_wherever_it_stands() -> None
 
 
 def test_places_are_dealt_evenly_and_say_nothing_of_the_winner() -> None:
-    questions = [
-        ExtractionQuestion(samples.preference(number), side) for number in range(1000) for side in SIDES
-    ]
+    questions = [SideQuestion(samples.preference(number), side) for number in range(1000) for side in SIDES]
     assert 900 < sum(question.first_shown == Winner.A for question in questions) < 1100
     won = [question for question in questions if question.preference.winner == question.side]
     assert 0.4 < sum(question.first_shown == question.side for question in won) / len(won) < 0.6
@@ -134,13 +132,13 @@ def test_places_are_dealt_evenly_and_say_nothing_of_the_winner() -> None:
 
 def test_the_winner_and_the_names_of_the_llms_are_not_told() -> None:
     preference = samples.preference(0)
-    question = ExtractionQuestion(preference, Winner.A)
-    other = ExtractionQuestion(replace(preference, winner=Winner.B, llm_a="x", llm_b="y"), Winner.A)
+    question = SideQuestion(preference, Winner.A)
+    other = SideQuestion(replace(preference, winner=Winner.B, llm_a="x", llm_b="y"), Winner.A)
     assert question.prompt() == other.prompt()
 
 
 def test_a_conversation_shows_every_turn_with_both_answers() -> None:
-    prompt = ExtractionQuestion(samples.preference(7, turns=3), Winner.A).prompt().text
+    prompt = SideQuestion(samples.preference(7, turns=3), Winner.A).prompt().text
     parts = [f"Question 7.{turn}" for turn in range(3)]
     places = [prompt.index(part) for part in parts]
     assert places == sorted(places)
@@ -153,9 +151,7 @@ def test_a_conversation_shows_every_turn_with_both_answers() -> None:
 def test_instructions_and_missing_answers_are_shown_as_they_are() -> None:
     preference = samples.preference(1)
     first = (Message("system", "Be kind."), *preference.conversation_a)
-    question = ExtractionQuestion(
-        replace(preference, conversation_a=first, conversation_b=first[:2]), Winner.B
-    )
+    question = SideQuestion(replace(preference, conversation_a=first, conversation_b=first[:2]), Winner.B)
     prompt = question.prompt().text
     assert "<instructions_to_both>\nBe kind.\n</instructions_to_both>" in prompt
     assert prompt.count("In warm words") == 1
@@ -163,7 +159,7 @@ def test_instructions_and_missing_answers_are_shown_as_they_are() -> None:
 
 
 def test_only_a_repeated_question_names_a_problem() -> None:
-    question = ExtractionQuestion(samples.preference(1), Winner.A)
+    question = SideQuestion(samples.preference(1), Winner.A)
     assert "could not be used" not in question.prompt().text
     assert "An earlier reply could not be used: It is no JSON object." in (
         question.prompt("It is no JSON object.").text
@@ -171,6 +167,6 @@ def test_only_a_repeated_question_names_a_problem() -> None:
 
 
 def test_the_digest_changes_with_what_changes_answers() -> None:
-    plain = digest_of(ConfiguredLLM("x", EndpointLLMSettings(model="m")))
-    assert digest_of(ConfiguredLLM("x", EndpointLLMSettings(model="m", price_prompt=1))) == plain
-    assert digest_of(ConfiguredLLM("x", EndpointLLMSettings(model="m", temperature=0))) != plain
+    plain = digest_of(ConfiguredLLM("x", EndpointLLMSettings(model="m")), Call.SIDE)
+    assert digest_of(ConfiguredLLM("x", EndpointLLMSettings(model="m", price_prompt=1)), Call.SIDE) == plain
+    assert digest_of(ConfiguredLLM("x", EndpointLLMSettings(model="m", temperature=0)), Call.SIDE) != plain

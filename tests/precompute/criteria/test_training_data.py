@@ -37,6 +37,7 @@ def test_each_side_wins_by_its_own_criteria(written: Path) -> None:
         ],
         "criteria": criteria_of("brief"),
         "preference": "model_b",
+        "winner": "model_a",
     }
 
 
@@ -53,7 +54,7 @@ def test_it_is_read_by_what_evaluates_and_what_trains(written: Path, tmp_path: P
         assert [item.text for item in example.opposite] == criteria_of(other)
 
 
-def test_several_turns_are_one_query_and_one_response(lab: Lab) -> None:
+def test_the_persons_further_messages_stay_in_the_conversations(lab: Lab) -> None:
     with lab.database.session() as session:
         preferences.add_preferences(
             session,
@@ -67,13 +68,14 @@ def test_several_turns_are_one_query_and_one_response(lab: Lab) -> None:
     lab.run("--out", path)
     judged = read_labelled_pairs(path, lab.folder, None)[-1]
     assert judged.id == "p100"
-    assert judged.question.pair.query.split("\n\n") == [
-        f"Question 100.{turn}: what about thing 100?" for turn in range(2)
+    pair = judged.question.pair
+    assert pair.query == "Question 100.0: what about thing 100?"
+    assert pair.response_a == "In warm words, 100.0: so it is.\n\nIn warm words, 100.1: so it is."
+    assert [(turn.role, turn.content) for turn in pair.turns_a] == [
+        ("assistant", "In warm words, 100.0: so it is."),
+        ("user", "Question 100.1: what about thing 100?"),
+        ("assistant", "In warm words, 100.1: so it is."),
     ]
-    assert (
-        judged.question.pair.response_a
-        == "In warm words, 100.0: so it is.\n\nIn warm words, 100.1: so it is."
-    )
 
 
 def test_what_failed_is_left_out_and_the_rest_is_written(lab: Lab) -> None:
