@@ -188,6 +188,8 @@ def _stacked(rows: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
 
 
 _BENCHMARKS_KEPT = 4
+_SHARE = 8
+"""One session keeps so many times less in memory than all together do of what is stored."""
 
 
 class SessionService(Service):
@@ -198,7 +200,7 @@ class SessionService(Service):
 
     def __init__(self, shared: Service, materials: tuple[SessionData, ...]) -> None:
         """Add uploads to the service of all sessions, whose judges and matrices are shared."""
-        super().__init__(shared.database, shared._live)
+        super().__init__(shared.database, shared._live, share=_SHARE)
         self._shared = shared
         self._materials = materials
         self._overlaid: SharedCache[LoadedBenchmark] = SharedCache(_BENCHMARKS_KEPT)
