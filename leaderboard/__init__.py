@@ -27,5 +27,6 @@
 - `citation`: how a view is cited
 - `file_formats`: a leaderboard as a file of any format; `every_eval_ever`: that of a shared schema of results
 - `limits`: what one visitor may make the server do, and all together
+- `logs`: what is logged for programs to read
 - `errors`: what can go wrong, each message one sentence that says how to fix it
 """

@@ -30,6 +30,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
 from leaderboard.kept_results import KeptResults, Rating
 from leaderboard.live_ranking import LiveRankings
+from leaderboard.logs import told
 from leaderboard.request import (
     Judged,
     Request,
@@ -186,17 +187,28 @@ class Service:
                 baseline to compare with, or the judge or a control needs one.
             CRMError: The judge is unknown or cannot judge this benchmark.
         """
-        request = self._request(view)
+        with told("ranking") as log:
+            request = self._request(view)
+            log.update(_size(request))
+            found = self._leaderboard(request, subscriber, patience, log)
+            if found.judging is not None:
+                log["state"] = found.judging.current.state.value
+            return found
+
+    def _leaderboard(
+        self, request: Request, subscriber: str | None, patience: float, log: dict[str, object]
+    ) -> Leaderboard:
+        """Return the leaderboard, and note whether it was there already."""
         if not request.is_instant:
             return self._live.leaderboard(
                 request, subscriber, patience, lambda counted: self._default(request, counted)
             )
         if not request.default.is_instant:
             return self._ranked(request, subscriber, patience)
-        found = self._kept.leaderboards.get(
-            _leaderboard_key(request), lambda: self._ranked(request, subscriber, patience)
-        )
-        return replace(found, view=view)
+        key = _leaderboard_key(request)
+        log["cached"] = key in self._kept.leaderboards
+        found = self._kept.leaderboards.get(key, lambda: self._ranked(request, subscriber, patience))
+        return replace(found, view=request.view)
 
     def _ranked(self, request: Request, subscriber: str | None, patience: float) -> Leaderboard:
         """Return the leaderboard of a judge that needs no time."""
@@ -472,6 +484,20 @@ class Service:
     def _rank_by_default(self, by_default: Request, counted: Mask) -> Ranking:
         judged = self._judged(by_default, CriteriaSet())
         return by_default.ranked(self._rate(by_default, judged, counted), counted)
+
+
+def _size(request: Request) -> dict[str, object]:
+    """Return how large a view is, for the log; the only words are names of stored benchmarks and judges."""
+    view, benchmark = request.view, request.benchmark
+    return {
+        "benchmark": benchmark.record.info.slug if benchmark.is_stored else None,
+        "judge": request.crm.name,
+        "against": request.against.value,
+        "llms": len(request.llms),
+        "queries": int(request.selected.sum()),
+        "criteria": len(view.criteria),
+        "topics": len(view.topics),
+    }
 
 
 def _leaderboard_key(request: Request) -> Hashable:

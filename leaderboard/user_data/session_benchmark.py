@@ -34,6 +34,11 @@ class OwnBenchmark(LoadedBenchmark):
     material: SessionData
 
     @property
+    def is_stored(self) -> bool:
+        """It is not."""
+        return False
+
+    @property
     def identity(self) -> Hashable:
         """What changes whenever the upload does."""
         return self.material.key
