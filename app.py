@@ -4,6 +4,7 @@ import streamlit as st
 
 from leaderboard.render.html import STYLE_SHEET
 from pages._ui.profile import open_private_link
+from pages._ui.server_log import run_told
 from pages._ui.session import navigation, warm_up
 
 ICON = (
@@ -20,6 +21,7 @@ st.session_state.through_app = True
 page = navigation()
 open_private_link()
 try:
-    page.run()
+    with run_told(page):
+        page.run()
 finally:  # Not before: the default ranking needs no encoder, and would wait while it is loaded.
     warm_up()

@@ -11,26 +11,30 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from api import metrics
 from api.http import PATH, application
-from api.metrics import CountsRequests, Metrics
+from api.metrics import Metrics, Observe, ObservesRequests, log_request
 from api.settings import Settings
 from leaderboard.render.html import STYLE_SHEET
 from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_element
 from pages._ui.kept_files import LimitsKeptFiles
 from pages._ui.security import SecurityHeaders
+from pages._ui.server_log import set_up_log
 from pages._ui.session import shared_service
 
 END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + elements_ahead() + charts_ahead()
 SETTINGS = Settings.from_environment()
+set_up_log()
 
 METRICS = Metrics(shared_service) if SETTINGS.metrics else None
 
 routes: list[BaseRoute] = []
+observers: list[Observe] = [log_request]
 middleware = [Middleware(SecurityHeaders), Middleware(LimitsKeptFiles), Middleware(FirstPage, end=END)]
 if SETTINGS.api:
     routes.append(Mount(PATH, app=application(shared_service, SETTINGS)))
 if METRICS is not None:
     routes.append(Route(metrics.PATH, METRICS.page))
-    middleware.insert(0, Middleware(CountsRequests, metrics=METRICS))
+    observers.append(METRICS.observe)
+middleware.insert(0, Middleware(ObservesRequests, observers=observers))
 
 app = st.App("app.py", routes=routes, middleware=middleware)
 

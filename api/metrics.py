@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
+from typing import TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, PlatformCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http import PATH as API
+from leaderboard.logs import tell
 from leaderboard.service import Service
 
 PATH = "/metrics"
@@ -56,16 +58,25 @@ class Metrics:
         self._seconds.labels(part).observe(seconds)
 
 
-class CountsRequests:
-    """Middleware that counts requests.
+Observe: TypeAlias = Callable[[str, str, int, float], None]
+"""Told of each request: its part, its method, the status of the answer, and the seconds until it was sent."""
+
+
+def log_request(part: str, method: str, status: int, seconds: float) -> None:
+    """Log one request; of an address only its part, as the rest is what somebody asked for."""
+    tell("request", seconds, part=part, method=method if method in _METHODS else "other", status=status)
+
+
+class ObservesRequests:
+    """Middleware that tells of requests.
 
     Args:
         app: What answers.
-        metrics: Where they are counted.
+        observers: Who is told.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, observers: Sequence[Observe]) -> None:
+        self._app, self._observers = app, observers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer as ASGI asks for (asgi.readthedocs.io)."""
@@ -83,7 +94,9 @@ class CountsRequests:
         try:
             await self._app(scope, receive, send_counted)
         finally:
-            self._metrics.observe(part_of(scope["path"]), scope["method"], status, perf_counter() - began)
+            part, seconds = part_of(scope["path"]), perf_counter() - began
+            for observe in self._observers:
+                observe(part, scope["method"], status, seconds)
 
 
 def part_of(path: str) -> str:

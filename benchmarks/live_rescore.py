@@ -82,7 +82,7 @@ class ResizedService(Service):
         super().__init__(database)
         self._resized = resized(super().benchmark(case.slug), case)
         # The original arrays are no part of what serving the resized benchmark takes.
-        self._loaded = SharedCache(1)
+        self._kept.loaded = SharedCache(1)
 
     def benchmark(self, slug: str) -> LoadedBenchmark:
         """Return the resized benchmark."""

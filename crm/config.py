@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import ErrorDetails
 
 from crm.errors import ConfigError
-from crm.paths import HOME
+from crm.paths import CHECKPOINTS, HOME
 from crm.version import file_identity, model_identity
 from parsing.documents import read_toml
 from parsing.files import MAX_SETTINGS, read_bytes
@@ -168,6 +168,11 @@ def model_place(value: str, info: ValidationInfo) -> str:
     if folder.exists():
         return str(folder.resolve())
     if value.startswith((".", "/", "~")) or value.count("/") > 1 or not value.strip():
+        raise ValueError("names a folder that does not exist")
+    # What begins with a folder that is here, or with that of checkpoints, means nobody's models on a hub:
+    # asking for them would take minutes where there is no network.
+    first, *rest = value.split("/")
+    if rest and (first == CHECKPOINTS.name or _below(info, first).is_dir()):
         raise ValueError("names a folder that does not exist")
     return value
 

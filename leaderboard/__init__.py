@@ -6,7 +6,8 @@
 - `reading`: how the judge reads a criterion; `amounts`: how much there is of what criteria count
 - `service`: from a view to a leaderboard, joining this with `db` and `crm`
 - `benchmark`: a stored benchmark as a judge sees it; `stored_arrays`: what is stored of its responses
-- `cache`: results kept in memory
+- `cache`: results kept in memory; `kept_results`: which of them, and how much
+- `scored`: what a ranking rests on
 - `scoring_jobs`: slow judges at work; `live_ranking`: what there is of their leaderboards so far
 - `statistics`: win rates, intervals and rankings as pure functions on arrays
 - `answer`: a ranking as an answer in a few sentences: who, why, how reliable, what would change it
@@ -26,5 +27,6 @@
 - `citation`: how a view is cited
 - `file_formats`: a leaderboard as a file of any format; `every_eval_ever`: that of a shared schema of results
 - `limits`: what one visitor may make the server do, and all together
+- `logs`: what is logged for programs to read
 - `errors`: what can go wrong, each message one sentence that says how to fix it
 """

@@ -18,7 +18,8 @@ from crm import registry
 from crm.criteria import CriteriaSet, Criterion
 from leaderboard.export import csv_line, number_cell, text_cell
 from leaderboard.request import check_criteria
-from leaderboard.service import Scored, Service
+from leaderboard.scored import Scored
+from leaderboard.service import Service
 from leaderboard.statistics.style_control import Control
 from leaderboard.view import View
 
@@ -83,14 +84,14 @@ def won_alone(
         scored = service.scored(replace(plain, criteria=CriteriaSet((criterion,))))
         if not scored.request.is_instant:
             return {}
-        won = scored.request.estimate(scored.judged, scored.counted).win_rate
+        won = scored.rated().win_rate
         found[criterion] = dict(zip(scored.request.llms, won.tolist(), strict=True))
     return found
 
 
 def mean_grades(scored: Scored) -> NDArray[np.float64]:
     """Mean grade of each LLM on the counted queries ``[L]``, of a view with soft scores and no control."""
-    return BEST_GRADE * scored.request.estimate(scored.judged, scored.counted).win_rate
+    return BEST_GRADE * scored.rated().win_rate
 
 
 def pref_align(grades: NDArray[np.float64], criteria: tuple[Criterion, ...]) -> NDArray[np.float64]:

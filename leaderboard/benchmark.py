@@ -90,6 +90,11 @@ class LoadedBenchmark:
         return self.llms if self.record.baseline is None else (*self.llms, self.record.baseline)
 
     @property
+    def is_stored(self) -> bool:
+        """Whether it is in the database, and not one person's alone."""
+        return True
+
+    @property
     def own_llms(self) -> frozenset[str]:
         """Names of the LLMs that a person brought to a stored benchmark."""
         return frozenset()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from threading import Lock
-from typing import Generic, TypeVar
+from dataclasses import dataclass, fields, is_dataclass
+from threading import Event, Lock
+from typing import Any, Generic, TypeVar
 
+import numpy as np
 from cachetools import LRUCache
 
 Value = TypeVar("Value")
@@ -22,10 +23,25 @@ class CacheFigures:
 
 
 class SharedCache(Generic[Value]):
-    """The ``maxsize`` results used last; two threads may compute the same one at the same time."""
+    """The results used last. Who asks for one that another thread computes waits for it."""
 
-    def __init__(self, maxsize: int) -> None:
-        self._kept: LRUCache[Hashable, Value] = LRUCache(maxsize)
+    def __init__(
+        self, maxsize: int, size_of: Callable[[Value], int] | None = None, *, least: int = 0
+    ) -> None:
+        """Keep so many results or, where ``size_of`` tells the size of one, so much of them in all.
+
+        Args:
+            least: So many are kept however large they are. Without any, a result that is larger than all
+                that may be kept is computed whenever it is asked for.
+        """
+        counted_as = maxsize // least if least else None
+
+        def size(value: Value) -> int:
+            found = 1 if size_of is None else size_of(value)
+            return found if counted_as is None else min(found, counted_as)
+
+        self._kept: LRUCache[Hashable, Value] = LRUCache(maxsize, getsizeof=size)
+        self._computed: dict[Hashable, Event] = {}
         self._lock = Lock()
         self._hits = self._misses = 0
 
@@ -34,14 +50,43 @@ class SharedCache(Generic[Value]):
         with self._lock:
             return CacheFigures(self._hits, self._misses, len(self._kept))
 
+    def __contains__(self, key: Hashable) -> bool:
+        with self._lock:
+            return key in self._kept
+
     def get(self, key: Hashable, compute: Callable[[], Value]) -> Value:
-        """Return the result kept under the key, else compute it now."""
-        with self._lock:
-            if key in self._kept:
-                self._hits += 1
-                return self._kept[key]
-            self._misses += 1
-        value = compute()
-        with self._lock:
-            self._kept[key] = value
-        return value
+        """Return the result kept under the key, else compute it now; raises what computing it raises."""
+        while True:
+            with self._lock:
+                if key in self._kept:
+                    self._hits += 1
+                    return self._kept[key]
+                at_work = self._computed.get(key)
+                if at_work is None:
+                    self._misses += 1
+                    mine = self._computed[key] = Event()
+                    break
+            at_work.wait()
+        try:
+            value = compute()
+            with self._lock:
+                if self._kept.getsizeof(value) <= self._kept.maxsize:
+                    self._kept[key] = value
+            return value
+        finally:
+            with self._lock:
+                del self._computed[key]
+            mine.set()
+
+
+def bytes_of(value: Any) -> int:
+    """Return the bytes of the arrays in a value, in dataclasses, mappings, lists and tuples as well."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if is_dataclass(value) and not isinstance(value, type):
+        return sum(bytes_of(getattr(value, field.name)) for field in fields(value))
+    if isinstance(value, dict):
+        return sum(map(bytes_of, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(bytes_of, value))
+    return 0

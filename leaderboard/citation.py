@@ -22,6 +22,7 @@ _SPECIAL = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
 }
 
 
+@cache
 def version() -> str:
     """Return the version of this software, from its project file."""
     project: str = read_toml((_ROOT / "pyproject.toml").read_bytes())["project"]["version"]

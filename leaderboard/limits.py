@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from threading import Condition, Lock
 from time import monotonic
 
 from leaderboard.errors import BusyError, LeaderboardError
+from leaderboard.logs import told
 
 _HOUR = 3600.0
 _LOOK = 1.0
@@ -133,12 +134,16 @@ class Line:
 _READING = Line()
 
 
-def reading(on_place: Callable[[int], None] = lambda _: None) -> AbstractContextManager[None]:
-    """Return the turn of one visitor whose texts are read, as ``Line.turn``.
+@contextmanager
+def reading(on_place: Callable[[int], None] = lambda _: None) -> Iterator[None]:
+    """Wait for the turn of one visitor whose texts are read, as ``Line.turn``.
 
     One at a time: two would only be half as quick each, and take twice the memory.
     """
-    return _READING.turn(Limits.from_environment().readings_waiting, on_place)
+    came = monotonic()
+    with told("upload") as log, _READING.turn(Limits.from_environment().readings_waiting, on_place):
+        log["waited"] = round(monotonic() - came, 4)
+        yield
 
 
 class HourlyAllowance:

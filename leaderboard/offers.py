@@ -46,7 +46,7 @@ def contenders(service: Service, view: View) -> Contenders | None:
     scored = service.scored(view.whole)
     if not scored.answered.any():
         return None
-    found, llms = scored.request.estimate(scored.judged, scored.counted), scored.request.llms
+    found, llms = scored.rated(), scored.request.llms
     out = without_a_chance(scored, found)
     rows = [row for row in found.best_first(llms).tolist() if not out[row]]
     return Contenders(

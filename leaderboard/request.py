@@ -39,10 +39,18 @@ from leaderboard.sentences import (
 )
 from leaderboard.statistics.anchoring import FEWEST, VOTES_ERROR
 from leaderboard.statistics.answered import Answered
-from leaderboard.statistics.bradley_terry import bradley_terry, rank_by_duels
+from leaderboard.statistics.bradley_terry import BradleyTerry, bradley_terry, duels_by_category
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.duels import Coverage, Margins, coverage
-from leaderboard.statistics.ranking import JudgeError, Ranking, Rated, estimate, rank_changes, rank_llms
+from leaderboard.statistics.ranking import (
+    Estimate,
+    JudgeError,
+    Ranking,
+    estimate,
+    rank_changes,
+    rank_rated,
+    win_rates_by_category,
+)
 from leaderboard.statistics.requirements import under_floor
 from leaderboard.statistics.style_control import Control
 from leaderboard.statistics.win_rate import CLOSE, Mask, interest_weights
@@ -288,39 +296,29 @@ class Request:
             under_floor: The LLMs ``[L]`` that are left out.
             missed: How many musts each LLM misses ``[L]``.
         """
-        judged = self._of_ranked(judged, counted)
-        judge_error = self._judge_error()
-        if isinstance(judged, Margins):
-            return rank_by_duels(
-                self.llms,
-                judged,
-                self.benchmark.topic_index,
-                self.benchmark.category_index,
-                self.benchmark.category_names,
-                selected=counted,
-                chosen=self._chosen(judged, counted),
-                weights=self.weighting.weights,
-                soft=self.view.soft,
-                under_floor=under_floor,
-                missed=missed,
-                judge_error=judge_error,
-            )
-        return rank_llms(
-            self.llms,
-            judged,
-            self.benchmark.topic_index,
-            self.benchmark.category_index,
-            self.benchmark.category_names,
-            selected=counted,
-            weights=self.weighting.weights,
-            soft=self.view.soft,
-            terms=self.terms,
-            under_floor=under_floor,
-            missed=missed,
-            judge_error=judge_error,
-        )
+        return self.ranked(self.estimate(judged, counted), counted, under_floor, missed)
 
-    def estimate(self, judged: Judged, counted: Mask) -> Rated:
+    def ranked(
+        self,
+        found: Estimate | BradleyTerry,
+        counted: Mask,
+        under_floor: Mask | None = None,
+        missed: NDArray[np.int64] | None = None,
+    ) -> Ranking:
+        """Rank by what ``estimate`` found on the counted queries ``[Q]``; the rest is as in ``rank``."""
+        names, categories = self.benchmark.category_names, self.benchmark.category_index
+        if isinstance(found, Estimate):
+            by_category = win_rates_by_category(found, categories[self._used(counted)], len(names))
+        else:
+            by_category = duels_by_category(found, categories, len(names))
+        return rank_rated(self.llms, found, names, by_category, under_floor=under_floor, missed=missed)
+
+    def estimate_key(self, counted: Mask) -> Hashable:
+        """What ``estimate`` depends on, for a judge that needs no time, which has judged all."""
+        votes = None if self.criteria else self.ratings_key
+        return self.benchmark_key, self.criteria.key, self.scoring, counted.tobytes(), votes
+
+    def estimate(self, judged: Judged, counted: Mask) -> Estimate | BradleyTerry:
         """Return the win rates behind ``rank``, with what intervals are made from; raises as ``rank``."""
         judged = self._of_ranked(judged, counted)
         judge_error = self._judge_error()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 
@@ -159,6 +159,13 @@ class Leaderboard:
         if warnings := warnings_in_brief(self.doubts):
             found.append(warnings)
         return (*found, *self.notes)
+
+    @property
+    def identity(self) -> Hashable:
+        """What changes with any of its numbers, whatever is listed of it."""
+        numbers = tuple(one.win_rate.tobytes() for one in (self.ranking, self.default) if one is not None)
+        judged_by = self.crm_version, self.default_crm, self.n_judged
+        return self.view.whole, self.benchmark.updated_at, judged_by, self.llms, numbers
 
     @property
     def doubts(self) -> tuple[CriterionWarning, ...]:

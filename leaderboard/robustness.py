@@ -10,7 +10,8 @@ import numpy as np
 
 from crm.criteria import CriteriaSet, Criterion
 from leaderboard.request import MAX_MUSTS
-from leaderboard.service import Scored, Service
+from leaderboard.scored import Scored
+from leaderboard.service import Service
 from leaderboard.statistics.ranking import Rated
 from leaderboard.statistics.significance import PairwiseSignificance, pairwise_significance
 from leaderboard.statistics.win_rate import Mask
@@ -80,7 +81,7 @@ def assess_robustness(service: Service, view: View) -> Robustness | None:
     scored = service.scored(view)
     if not scored.answered.any():
         return None
-    found = scored.request.estimate(scored.judged, scored.counted)
+    found = scored.rated()
     if np.isnan(found.win_rate).all():
         return None
     significance = pairwise_significance(found, scored.request.llms, without_a_chance(scored, found))
@@ -93,7 +94,7 @@ def significance_among(service: Service, view: View, among: Collection[str]) -> 
     Raises as ``Service.leaderboard``.
     """
     scored = service.scored(view)
-    llms, found = scored.request.llms, scored.request.estimate(scored.judged, scored.counted)
+    llms, found = scored.request.llms, scored.rated()
     left_out = np.array([llm not in among for llm in llms]) | np.isnan(found.win_rate)
     return None if left_out.all() else pairwise_significance(found, llms, left_out)
 
@@ -169,7 +170,7 @@ def _top(scored: Scored, counted: Mask, left_out: Mask, before: tuple[str, ...] 
     Who was on top before stays there before those with the same win rate: no change can be read off a tie.
     """
     llms = scored.request.llms
-    found = scored.request.estimate(scored.judged, counted)
+    found = scored.rated(counted)
     out = np.isnan(found.win_rate) | left_out
     place = [before.index(llm) if llm in before else len(before) for llm in llms]
     best = [row for row in found.best_first(llms, scored.missed) if not out[row]]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,12 @@ from db.repositories.collections import collection_of
 from db.repositories.llm_answers import list_themes
 from db.source_records import CollectionRecord
 from leaderboard.benchmark import LoadedBenchmark, response_features, style_counts
-from leaderboard.cache import CacheFigures, SharedCache
+from leaderboard.cache import CacheFigures
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
+from leaderboard.kept_results import KeptResults, Rating
 from leaderboard.live_ranking import LiveRankings
+from leaderboard.logs import told
 from leaderboard.request import (
     Judged,
     Request,
@@ -39,6 +41,7 @@ from leaderboard.request import (
     weighting,
 )
 from leaderboard.result import Judging, Leaderboard
+from leaderboard.scored import Scored
 from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.scoring_jobs.scheduler import ANYBODY
 from leaderboard.selection import queries_with
@@ -51,77 +54,35 @@ from leaderboard.statistics.style_control import Control, control_terms
 from leaderboard.statistics.win_rate import Mask, outcomes
 from leaderboard.view import BENCHMARK_VARIABLE, DEFAULT_BENCHMARK, FIRST_FLOOR, Against, View
 
+T = TypeVar("T")
+
 BUNDLED = Path(__file__).resolve().parent.parent / "bundled"
 SHIPPED_THEMES = ""
 """Key of the shipped themes; no preference data has an empty name."""
-_BENCHMARKS_KEPT = 4
-_MATRICES_KEPT = 64
-_MISSES_KEPT = 256
 _FEWEST_FOR_FLOOR = 10
 """LLMs of a benchmark; of fewer, half are too few to choose from."""
-_SUREST = 1e-6
-"""Probabilities nearer to 0 or 1 are no surer than this."""
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """What a ranking rests on.
-
-    Attributes:
-        judged: What the judge says of the responses, as far as it is known.
-        counted: The queries ``[Q]`` on which LLMs are compared.
-        under_floor: The LLMs ``[L]`` that are left out of the ranking; None if none is.
-        missed: How many musts each LLM misses ``[L]``.
-    """
-
-    request: Request
-    judged: Judged
-    counted: Mask
-    under_floor: Mask | None
-    missed: NDArray[np.int64]
-
-    @property
-    def answered(self) -> Mask:
-        """The counted queries with a verdict on each LLM's response ``[L, Q']``."""
-        found = self.judged.present if isinstance(self.judged, Margins) else ~np.isnan(self.judged)
-        return np.asarray(found[:, self.counted])
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """How much each query counts ``[Q]``, 0 where LLMs are not compared on it."""
-        weights = self.request.weighting.weights
-        return np.asarray(self.counted * (1.0 if weights is None else weights), dtype=np.float64)
-
-    @property
-    def standing(self) -> NDArray[np.float64]:
-        """How each response stands ``[L, Q]``, in log-odds: a difference is that of one being preferred.
-
-        NaN without a verdict.
-        """
-        if isinstance(self.judged, Margins):
-            return np.asarray(self.judged.asked - self.judged.taken_off, dtype=np.float64)
-        return np.asarray(logit(np.clip(self.judged, _SUREST, 1 - _SUREST)), dtype=np.float64)
 
 
 class Service:
     """The leaderboard of one database; may be shared between threads."""
 
     def __init__(
-        self, database: Database, live: LiveRankings | None = None, *, ranks_once: bool = False
+        self,
+        database: Database,
+        live: LiveRankings | None = None,
+        *,
+        ranks_once: bool = False,
+        share: int = 1,
     ) -> None:
         """Serve an open database, with slow judges of its own if none are given (see ``LiveRankings``).
 
         Args:
             ranks_once: Keep less in memory for the next ranking, as of ``LoadedBenchmark``.
+            share: Keep so many times less of what is large.
         """
         self.database = database
         self._ranks_once = ranks_once
-        self._loaded: SharedCache[LoadedBenchmark] = SharedCache(_BENCHMARKS_KEPT)
-        self._matrices: SharedCache[NDArray[np.float32]] = SharedCache(_MATRICES_KEPT)
-        self._margins: SharedCache[Margins] = SharedCache(_MATRICES_KEPT)
-        self._defaults: SharedCache[Ranking] = SharedCache(_MATRICES_KEPT)
-        self._missed: SharedCache[Mask] = SharedCache(_MISSES_KEPT)
-        self._control_terms: SharedCache[NDArray[np.float64]] = SharedCache(_BENCHMARKS_KEPT)
+        self._kept = KeptResults(share)
         self._live = live or LiveRankings()
 
     @classmethod
@@ -144,15 +105,17 @@ class Service:
 
     def caches(self) -> dict[str, CacheFigures]:
         """Return what the caches of results have done, by what they keep."""
-        caches: dict[str, SharedCache[Any]] = {
-            "benchmarks": self._loaded,
-            "matrices": self._matrices,
-            "margins": self._margins,
-            "default rankings": self._defaults,
-            "requirements": self._missed,
-            "control terms": self._control_terms,
-        }
-        return {name: cache.figures() for name, cache in caches.items()}
+        return self._kept.figures()
+
+    def derived(self, leaderboard: Leaderboard, what: Hashable, compute: Callable[[], T]) -> T:
+        """Return what is worked out of a leaderboard, once for all who look at the same one.
+
+        Args:
+            what: Name of it, with all that it depends on besides the leaderboard and what is stored.
+            compute: Works it out; what it returns is changed by nobody.
+        """
+        found: T = self._kept.derived.get((what, leaderboard.identity), compute)
+        return found
 
     def benchmarks(self) -> list[BenchmarkSummary]:
         """Return all benchmarks."""
@@ -173,13 +136,12 @@ class Service:
         """Return a benchmark, kept in memory until it changes; a NotFoundError where there is none."""
         with self.database.session() as session:
             try:
-                benchmark = benchmarks.find_benchmark(session, slug)
+                benchmark, changed = benchmarks.find_with_date(session, slug)
             except NotFoundError as error:
                 if slug != os.environ.get(BENCHMARK_VARIABLE):
                     raise
                 raise NotFoundError(f"{error} {BENCHMARK_VARIABLE} names the one to begin with.") from None
-            changed = benchmarks.updated_at(session, benchmark)
-            return self._loaded.get(
+            return self._kept.loaded.get(
                 (slug, changed),
                 lambda: LoadedBenchmark(
                     self.database,
@@ -225,18 +187,40 @@ class Service:
                 baseline to compare with, or the judge or a control needs one.
             CRMError: The judge is unknown or cannot judge this benchmark.
         """
-        request = self._request(view)
+        with told("ranking") as log:
+            request = self._request(view)
+            log.update(_size(request))
+            found = self._leaderboard(request, subscriber, patience, log)
+            if found.judging is not None:
+                log["state"] = found.judging.current.state.value
+            return found
+
+    def _leaderboard(
+        self, request: Request, subscriber: str | None, patience: float, log: dict[str, object]
+    ) -> Leaderboard:
+        """Return the leaderboard, and note whether it was there already."""
         if not request.is_instant:
             return self._live.leaderboard(
                 request, subscriber, patience, lambda counted: self._default(request, counted)
             )
+        if not request.default.is_instant:
+            return self._ranked(request, subscriber, patience)
+        key = _leaderboard_key(request)
+        log["cached"] = key in self._kept.leaderboards
+        found = self._kept.leaderboards.get(key, lambda: self._ranked(request, subscriber, patience))
+        return replace(found, view=request.view)
+
+    def _ranked(self, request: Request, subscriber: str | None, patience: float) -> Leaderboard:
+        """Return the leaderboard of a judge that needs no time."""
         # Criteria first: a judge that reads responses for them finds what ∅ needs on the way.
         judged = self._judged(request, request.criteria)
         default, judging = self._compared_with(request, subscriber, patience)
         if not request.criteria and default is not None:
             return request.leaderboard(default, default, judged=judged)
         missed = self._misses(request)
-        ranking = request.rank(judged, request.selected, request.under_floor(default), missed.sum(axis=1))
+        found = self._rate(request, judged, request.selected)
+        under_floor = request.under_floor(default)
+        ranking = request.ranked(found, request.selected, under_floor, missed.sum(axis=1))
         return request.leaderboard(ranking, default, misses=missed, judged=judged, judging=judging)
 
     def _compared_with(
@@ -253,11 +237,19 @@ class Service:
         missed = self._misses(request).sum(axis=1)
         if not request.is_instant:
             so_far = self._live.judged(request, lambda counted: self._default(request, counted))
-            return Scored(request, *so_far, missed)
+            return Scored(request, *so_far, missed, self._rate)
         judged = self._judged(request, request.criteria)
         default, _ = self._compared_with(request, None, 0.0)
         under_floor = request.under_floor(default)
-        return Scored(request, judged, request.selected, under_floor, missed)
+        return Scored(request, judged, request.selected, under_floor, missed, self._rate)
+
+    def _rate(self, request: Request, judged: Judged, counted: Mask) -> Rating:
+        """Return the win rates of what is judged; kept, where a judge needs no time."""
+        if not request.is_instant:
+            return request.estimate(judged, counted)
+        return self._kept.estimates.get(
+            request.estimate_key(counted), lambda: request.estimate(judged, counted)
+        )
 
     def _misses(self, request: Request) -> Mask:
         """Return which LLM misses which must ``[L, K]``."""
@@ -273,7 +265,7 @@ class Service:
             return misses(judged, selected * (1.0 if weights is None else weights))
 
         weighed_by = view.topic_weights, view.interests, request.against
-        return self._missed.get((request.benchmark_key, must, weighed_by, selected.tobytes()), found)
+        return self._kept.missed.get((request.benchmark_key, must, weighed_by, selected.tobytes()), found)
 
     def stop(self, view: View, subscriber: str) -> None:
         """The subscriber wants no more of a slow judge's work on the view; what is judged is kept."""
@@ -310,7 +302,7 @@ class Service:
         """
         if crm.representation is None:
             return self._live.task(benchmark, crm, criteria).matrix.prob
-        return self._matrices.get(
+        return self._kept.matrices.get(
             (benchmark.identity, crm.name, crm.version, criteria.key),
             lambda: self._filled(benchmark, crm, criteria),
         )
@@ -321,7 +313,7 @@ class Service:
 
     def margins(self, benchmark: LoadedBenchmark, crm: MeasuresResponses, criteria: CriteriaSet) -> Margins:
         """Return how the responses of all R respondents stand ``[R, Q]``, kept in memory like matrices."""
-        return self._margins.get(
+        return self._kept.margins.get(
             (benchmark.identity, crm.name, crm.version, criteria.key),
             lambda: self._measured(benchmark, crm, criteria),
         )
@@ -339,7 +331,7 @@ class Service:
 
     def _held_to_votes(self, request: Request, margins: Margins) -> Margins:
         """Return the margins under ∅ with LLMs as strong as people rate them, where enough are rated."""
-        return self._margins.get(
+        return self._kept.margins.get(
             (request.benchmark_key, request.ratings_key),
             lambda: held_to_votes(request.benchmark, margins, request.ratings_by_kind),
         )
@@ -473,7 +465,7 @@ class Service:
         """Return what the control takes out of win rates ``[L, Q, P]``, kept until the benchmark changes."""
         if control is Control.NONE:
             return None
-        return self._control_terms.get(
+        return self._kept.control_terms.get(
             (benchmark.identity, control), lambda: control_terms(style_counts(benchmark), control)
         )
 
@@ -484,10 +476,34 @@ class Service:
         """Return the ranking under ∅ on the counted queries ``[Q]`` by a judge of ∅ that needs no time, kept
         from view to view."""
         by_default = request.default
-        return self._defaults.get(
+        return self._kept.defaults.get(
             (by_default.benchmark_key, request.scoring, counted.tobytes(), request.ratings_key),
-            lambda: by_default.rank(self._judged(by_default, CriteriaSet()), counted),
+            lambda: self._rank_by_default(by_default, counted),
         )
+
+    def _rank_by_default(self, by_default: Request, counted: Mask) -> Ranking:
+        judged = self._judged(by_default, CriteriaSet())
+        return by_default.ranked(self._rate(by_default, judged, counted), counted)
+
+
+def _size(request: Request) -> dict[str, object]:
+    """Return how large a view is, for the log; the only words are names of stored benchmarks and judges."""
+    view, benchmark = request.view, request.benchmark
+    return {
+        "benchmark": benchmark.record.info.slug if benchmark.is_stored else None,
+        "judge": request.crm.name,
+        "against": request.against.value,
+        "llms": len(request.llms),
+        "queries": int(request.selected.sum()),
+        "criteria": len(view.criteria),
+        "topics": len(view.topics),
+    }
+
+
+def _leaderboard_key(request: Request) -> Hashable:
+    """Return what the leaderboard of judges that need no time depends on."""
+    judges = tuple((crm.name, crm.version) for crm in (request.crm, request.default_crm))
+    return request.view.whole, request.benchmark.identity, judges, request.ratings_key
 
 
 def _by_votes(ahead: float, *, known: bool) -> Reason:

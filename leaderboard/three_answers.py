@@ -24,7 +24,8 @@ from crm.embedded.representation import MISSING
 from crm.protocol import CountsAmounts, Explains, MeasuresResponses
 from leaderboard.errors import LeaderboardError
 from leaderboard.result import Leaderboard
-from leaderboard.service import Scored, Service
+from leaderboard.scored import Scored
+from leaderboard.service import Service
 from leaderboard.statistics.duels import Margins
 from leaderboard.statistics.win_rate import Mask
 from leaderboard.view import View

@@ -6,7 +6,7 @@ what it keeps in memory belongs to the moment at which a benchmark last changed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -32,6 +32,7 @@ from db.repositories.removal import (
     remove_benchmark,
     remove_llm,
 )
+from db.repositories.repacking import repack, stored_places
 from db.repositories.representations import get_representation
 from db.source_records import AnswerStatus, CollectionRecord
 from precompute.collect.collection import collecting
@@ -262,3 +263,45 @@ def _alone(database: Database, jobs: Iterable[str]) -> Iterator[Session]:
     """Yield one transaction beside which none of the jobs runs, and nothing is imported or embedded."""
     with job_locks(database.engine, jobs), exclusive(database.engine), database.session() as session:
         yield session
+
+
+@dataclass(frozen=True, slots=True)
+class Repacked:
+    """What `repack_all` did.
+
+    Attributes:
+        n_stored: How many sets of arrays there are.
+        n_changed: How many of them were packed otherwise.
+        before: Bytes that these took.
+        after: Bytes that they take now.
+    """
+
+    n_stored: int
+    n_changed: int
+    before: int
+    after: int
+
+
+def repack_all(database: Database, on_progress: Callable[[int, int], None]) -> Repacked:
+    """Store all representations as they would be stored now; whatever rests on them stays as it is.
+
+    An older version compressed all arrays, which costs each ranking time. One set is written at a time: after
+    an interruption the command goes on, and a running app is not kept waiting.
+
+    Args:
+        on_progress: Told how many sets are done, of how many.
+
+    Raises:
+        DatabaseError: Stored bytes are damaged.
+    """
+    with database.session() as session:
+        places = stored_places(session)
+    n_changed = before = after = 0
+    for done, place in enumerate(places):
+        on_progress(done, len(places))
+        with exclusive(database.engine), database.session() as session:
+            sizes = repack(session, place)
+        if sizes is not None:
+            n_changed, before, after = n_changed + 1, before + sizes[0], after + sizes[1]
+    on_progress(len(places), len(places))
+    return Repacked(len(places), n_changed, before, after)

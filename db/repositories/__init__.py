@@ -7,6 +7,7 @@
 - `batches`: requests that were handed in together and are not fetched yet
 - `removal`: what belongs to an LLM, a benchmark or a pool, and goes with it
 - `representations`: what embedded CRMs store of responses and queries; embeddings of texts
+- `repacking`: arrays that an older version stored, packed as they are now
 - `reuse`: what other benchmarks hold of the same queries and LLMs
 - `scores`: score matrices, whole or in part, and the win rates they come to
 - `bundles`: a benchmark from a bundle and back

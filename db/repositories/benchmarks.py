@@ -31,11 +31,16 @@ def find_benchmark(session: Session, slug: str) -> BenchmarkRef:
     Raises:
         NotFoundError: no benchmark has this slug.
     """
-    found = session.scalar(select(Benchmark.id).where(Benchmark.slug == slug))
+    return find_with_date(session, slug)[0]
+
+
+def find_with_date(session: Session, slug: str) -> tuple[BenchmarkRef, datetime]:
+    """Return the benchmark of a slug and when (UTC) its contents last changed; raises as the former."""
+    found = session.execute(select(Benchmark.id, Benchmark.updated_at).where(Benchmark.slug == slug)).first()
     if found is None:
         slugs = session.scalars(select(Benchmark.slug).order_by(Benchmark.slug))
         raise NotFoundError(f"There is no benchmark {slug!r}; {known(slugs)}.")
-    return BenchmarkRef(found, slug)
+    return BenchmarkRef(found[0], slug), found[1]
 
 
 def list_benchmarks(session: Session) -> list[BenchmarkSummary]:

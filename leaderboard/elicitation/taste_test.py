@@ -25,7 +25,8 @@ from leaderboard.elicitation.acquisition import READABLE
 from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
 from leaderboard.errors import LeaderboardError
 from leaderboard.result import Leaderboard
-from leaderboard.service import Scored, Service
+from leaderboard.scored import Scored
+from leaderboard.service import Service
 
 N_PAIRS = 6
 _RIVALS = 2

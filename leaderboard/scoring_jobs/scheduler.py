@@ -22,6 +22,7 @@ from db import DatabaseError
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.errors import BusyError, LeaderboardError
 from leaderboard.limits import Limits, variable
+from leaderboard.logs import told
 from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.scoring_jobs.task import ScoringTask
 from leaderboard.statistics.win_rate import Mask
@@ -261,7 +262,11 @@ class Scheduler:
 
         error = None
         try:
-            job.task.fill(wanted, self._on_progress)
+            with told("job", judge=job.judge) as log:
+                try:
+                    job.task.fill(wanted, self._on_progress)
+                finally:
+                    log["verdicts"] = job.task.matrix.n_judged - n_judged
         except _FIXABLE as fixable:
             error = str(fixable)
         except Exception as unexpected:

@@ -14,7 +14,7 @@ which is estimated, so an LLM that answered only some categories may be stronger
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.statistics.bootstrap import RESAMPLES, bootstrap_plan, shifted
 from leaderboard.statistics.columns import STATISTIC_COLUMNS
 from leaderboard.statistics.duels import Duels, Margins, components, coverage, duels
-from leaderboard.statistics.ranking import JudgeError, Ranking, best_first, rank_rated
+from leaderboard.statistics.ranking import JudgeError, Ranking, best_first, drawn_once, rank_rated
 from leaderboard.statistics.win_rate import Mask
 
 # Precision of a normal prior on every strength, as in `style_control`: felt where an LLM wins every duel.
@@ -85,6 +85,7 @@ class BradleyTerry:
     strength: _Array
     strata: NDArray[np.integer]
     judge_error: JudgeError = 0.0
+    _samples: dict[tuple[int, int], NDArray[np.float32]] = field(default_factory=dict, init=False)
 
     @property
     def compared(self) -> Mask:
@@ -116,8 +117,11 @@ class BradleyTerry:
         return best_first(llms, (self.win_rate,), missed)
 
     def samples(self, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
-        """[B, L], win rates in each resample, with the errors that more queries would not mend."""
-        return self.mistaken(self.drawn(resamples=resamples, seed=seed), seed=seed)
+        """[B, L], win rates in each resample, with the errors that more queries would not mend.
+
+        Drawn once; nobody may write to them.
+        """
+        return drawn_once(self, self._samples, resamples, seed)
 
     def drawn(self, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
         """[B, L], win rates in each resample of queries; raises as ``bootstrap_plan``.
@@ -349,7 +353,7 @@ def rank_by_duels(
         llms,
         found,
         category_names,
-        _by_category(found, categories, len(category_names)),
+        duels_by_category(found, categories, len(category_names)),
         under_floor=under_floor,
         missed=missed,
         resamples=resamples,
@@ -371,8 +375,13 @@ def _check_shapes(
         )
 
 
-def _by_category(found: BradleyTerry, categories: NDArray[np.integer], count: int) -> _Array:
-    """Win rates [L, C] among those who answered in a category; NaN for who did not."""
+def duels_by_category(found: BradleyTerry, categories: NDArray[np.integer], count: int) -> _Array:
+    """Win rates [L, C] among those who answered in a category; NaN for who did not.
+
+    Args:
+        categories: [Q], of all queries, in use or not.
+        count: C.
+    """
     fought = found.duels
     columns = np.full((len(found.strength), count), np.nan)
     for number, category in enumerate(np.unique(categories[fought.kept])):

@@ -94,14 +94,15 @@ class Margins:
 
     def share_decided(self, used: Mask) -> _Array:
         """[L], share of an LLM's duels on the queries in use that nobody ties; 1 for who fought none."""
-        tied, fought = np.zeros((2, len(self.asked)))
-        for standing in (self.asked - self.taken_off)[:, used].T:
-            rows = np.flatnonzero(~np.isnan(standing))
-            ordered = np.sort(standing[rows])
-            beaten = np.searchsorted(ordered, standing[rows] - self.alike, side="right")
-            not_ahead = np.searchsorted(ordered, standing[rows] + self.alike, side="left")
-            tied[rows] += not_ahead - beaten - 1
-            fought[rows] += len(rows) - 1
+        tied = np.zeros(len(self.asked))
+        standing = np.ascontiguousarray((self.asked - self.taken_off)[:, used].T)
+        present = ~np.isnan(standing)
+        fought = present.T @ (present.sum(axis=1) - 1.0)
+        step = max(1, _BLOCK_CELLS // max(1, len(self.asked)) ** 2)
+        for start in range(0, len(standing), step):
+            alike = _apart(standing[start : start + step]) < self.alike  # never where there is no response
+            tied += alike.sum(axis=(0, 2))
+        tied -= present.sum(axis=0)  # less each response with itself
         return np.asarray(1.0 - np.divide(tied, fought, out=np.zeros_like(tied), where=fought > 0))
 
     def _verdicts(self, asked: _Array, penalty: _Array, *, soft: bool) -> _Array:
@@ -358,7 +359,7 @@ def _by_query(values: NDArray[np.floating]) -> NDArray[np.float32]:
     return np.ascontiguousarray(np.nan_to_num(values.T), dtype=np.float32)
 
 
-def _apart(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def _apart(values: NDArray[np.floating]) -> NDArray[np.floating]:
     """[n, l, l], absolute differences."""
     differences = values[:, :, np.newaxis] - values[:, np.newaxis]
     return np.asarray(np.abs(differences, out=differences))

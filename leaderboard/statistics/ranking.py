@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -96,6 +96,7 @@ class Estimate:
     terms: NDArray[np.float64] | None = None
     fit: ControlledFit | None = None
     judge_error: JudgeError = 0.0
+    _samples: dict[tuple[int, int], NDArray[np.float32]] = field(default_factory=dict, init=False)
 
     @property
     def win_rate(self) -> NDArray[np.float64]:
@@ -125,9 +126,9 @@ class Estimate:
         """[B, L], the win rates in each resample; NaN where one draws no query the LLM has a response to.
 
         A resample draws queries, and for each LLM an error of the judge that more queries would not mend.
-        Raises as ``bootstrap_plan``.
+        Drawn once; nobody may write to them. Raises as ``bootstrap_plan``.
         """
-        return self.mistaken(self.drawn(resamples=resamples, seed=seed), seed=seed)
+        return drawn_once(self, self._samples, resamples, seed)
 
     def mistaken(self, drawn: NDArray[np.float32], *, seed: int = 0) -> NDArray[np.float32]:
         """Return win rates ``[B, L]``, as ``drawn``, with an error of the judge for each LLM besides."""
@@ -157,6 +158,17 @@ class Estimate:
         if self.fit is None or self.terms is None:
             return win_rates(self.outcome[:, part], self.weight[part])
         return controlled_within(self.fit, self.outcome[:, part], self.terms[:, part], self.weight[part])
+
+
+def drawn_once(
+    found: Rated, kept: dict[tuple[int, int], NDArray[np.float32]], resamples: int, seed: int
+) -> NDArray[np.float32]:
+    """Return what an estimate draws for ``samples``, [B, L], from what is kept of it if it is there."""
+    if (resamples, seed) not in kept:
+        samples = found.mistaken(found.drawn(resamples=resamples, seed=seed), seed=seed)
+        samples.flags.writeable = False
+        kept[resamples, seed] = samples
+    return kept[resamples, seed]
 
 
 def best_first(
@@ -335,7 +347,7 @@ def rank_llms(
         llms,
         found,
         category_names,
-        _by_category(found, categories[counted], len(category_names)),
+        win_rates_by_category(found, categories[counted], len(category_names)),
         under_floor=under_floor,
         missed=missed,
         resamples=resamples,
@@ -489,8 +501,18 @@ def _tiers(ranked: NDArray[np.bool_], missed: NDArray[np.integer]) -> list[NDArr
     return [ranked & (missed == count) for count in np.unique(missed[ranked])]
 
 
-def _by_category(found: Estimate, categories: NDArray[np.integer], count: int) -> NDArray[np.float64]:
-    """Return win rates [L, C] within each category; NaN where a category has no query."""
+def win_rates_by_category(
+    found: Estimate, categories: NDArray[np.integer], count: int
+) -> NDArray[np.float64]:
+    """Return win rates [L, C] within each category; NaN where a category has no query.
+
+    Args:
+        categories: [Q'], of the queries that the estimate rests on.
+        count: C.
+
+    Raises:
+        LeaderboardError: A query is in a category beyond these.
+    """
     if np.any(categories >= count):
         raise LeaderboardError(
             f"A query is in category {categories.max()}, but only {count} categories are named."

@@ -34,6 +34,11 @@ class OwnBenchmark(LoadedBenchmark):
     material: SessionData
 
     @property
+    def is_stored(self) -> bool:
+        """It is not."""
+        return False
+
+    @property
     def identity(self) -> Hashable:
         """What changes whenever the upload does."""
         return self.material.key
@@ -188,6 +193,8 @@ def _stacked(rows: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
 
 
 _BENCHMARKS_KEPT = 4
+_SHARE = 8
+"""One session keeps so many times less in memory than all together do of what is stored."""
 
 
 class SessionService(Service):
@@ -198,7 +205,7 @@ class SessionService(Service):
 
     def __init__(self, shared: Service, materials: tuple[SessionData, ...]) -> None:
         """Add uploads to the service of all sessions, whose judges and matrices are shared."""
-        super().__init__(shared.database, shared._live)
+        super().__init__(shared.database, shared._live, share=_SHARE)
         self._shared = shared
         self._materials = materials
         self._overlaid: SharedCache[LoadedBenchmark] = SharedCache(_BENCHMARKS_KEPT)

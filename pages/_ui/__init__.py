@@ -3,6 +3,7 @@
 - `session`: the pages' list, the service, the view of this session and the link that carries it
 - `first_page`: what the server puts into the page that the browser loads first: style, code of charts
 - `security`: what browsers are told that pages may do; `kept_files`: how much visitors may send
+- `server_log`: what is logged of pages and of the server
 - `criteria_editor`, `requirements`, `topic_choice`: what a person asks for, in the view
 - `elicitation`, `checklist`: criteria found by choices and questions, and edited
 - `answer`: the answer over a ranking, the ways to criteria; `reach`: links that jump, the answer said aloud

@@ -105,13 +105,15 @@ class AnswerCard:
         return Evidence(choice, read_criteria(board))
 
     def _whole(self) -> Evidence:
-        board, at_once = self._leaderboard, self._evidence
-        view = board.view.whole
+        board, at_once, served = self._leaderboard, self._evidence, service()
+        view, listed = board.view.whole, frozenset(self._shown.leaderboard.llms)
+        alone = tuple(looked_at_alone(board, at_once.readings))
+        few = len(board.criteria) <= _MOST_LEFT_OUT
         try:
-            won = won_alone(service(), view, looked_at_alone(board, at_once.readings))
+            won = served.derived(board, ("alone", alone), lambda: won_alone(served, view, alone))
             without_one = (
-                leave_one_out(service(), view, set(self._shown.leaderboard.llms))
-                if len(board.criteria) <= _MOST_LEFT_OUT
+                served.derived(board, ("without", listed), lambda: leave_one_out(served, view, listed))
+                if few
                 else ()
             )
         except SHOWN_ERRORS:  # said where the ranking is

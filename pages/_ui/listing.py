@@ -233,14 +233,9 @@ def _change_use() -> None:
 
 
 def found_contenders(leaderboard: Leaderboard) -> Contenders | None:
-    """Return who can come first, worked out again only when the view or what is judged of it has changed."""
-    view = leaderboard.view.whole
-    key = view, leaderboard.n_judged, leaderboard.benchmark.updated_at, leaderboard.crm_version
-    kept = st.session_state.get("contenders")
-    if kept is None or kept[0] != key:
-        kept = st.session_state.contenders = key, contenders(service(), view)
-    found: Contenders | None = kept[1]
-    return found
+    """Return who can come first, worked out once for all who look at the same ranking."""
+    served, view = service(), leaderboard.view.whole
+    return served.derived(leaderboard, "contenders", lambda: contenders(served, view))
 
 
 def worth_the_money(

@@ -10,7 +10,7 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from api.http import application
-from api.metrics import CountsRequests, Metrics, part_of
+from api.metrics import Metrics, ObservesRequests, part_of
 from api.settings import Settings
 from leaderboard.service import Service
 
@@ -28,7 +28,7 @@ def client(service: Service) -> TestClient:
         Route("/fails", fail),
         Route("/", lambda _: PlainTextResponse("page")),
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(CountsRequests, metrics=metrics)])
+    app = Starlette(routes=routes, middleware=[Middleware(ObservesRequests, observers=[metrics.observe])])
     return TestClient(app, raise_server_exceptions=False)
 
 

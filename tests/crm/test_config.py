@@ -60,6 +60,10 @@ def test_paths_start_at_the_files_folder(tmp_path: Path, monkeypatch: pytest.Mon
         ('backend = "transformers"\nmodel = 3', "the key 'model' should be a valid string"),
         ('backend = "transformers"\nmodel = "../gone"', "the key 'model' names a folder that does not exist"),
         (
+            'backend = "transformers"\nmodel = "checkpoints/gone"',
+            "the key 'model' names a folder that does not exist",
+        ),
+        (
             'backend = "transformers"\nmodel = "a/b"\ndtype = "int4"',
             "the key 'dtype' should be 'auto', 'float32'",
         ),
@@ -176,3 +180,11 @@ def test_the_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_has_no_end_is_refused_in_one_sentence(tmp_path: Path, value: str, reason: str) -> None:
     text = f'[a]\nbackend = "llm-judge"\ntimeout = {value}\n'
     assert complaint(tmp_path, text) == f"crms.toml is not valid TOML: {reason}."
+
+
+def test_a_folder_that_is_here_is_no_owner_of_models_on_a_hub(tmp_path: Path) -> None:
+    (tmp_path / "trained").mkdir()
+
+    said = complaint(tmp_path, '[mine]\nbackend = "transformers"\nmodel = "trained/gone"\n')
+
+    assert said == "crms.toml, judge 'mine': the key 'model' names a folder that does not exist."

@@ -1,5 +1,6 @@
 import html
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,10 @@ from db.errors import NotFoundError
 from db.records import LLMRecord, ScoreKey, StepCount
 from db.repositories import benchmarks, contents, llm_answers, preferences, scores
 from db.source_records import PreferenceSetInfo
+from leaderboard.alignment import won_alone
 from leaderboard.errors import LeaderboardError
+from leaderboard.llm_facts.listing import Listing
+from leaderboard.offers import contenders
 from leaderboard.render.chart_style import DARK, LIGHT
 from leaderboard.render.tables import themes_table
 from leaderboard.render.topic_charts import theme_chart
@@ -416,3 +420,40 @@ def test_themes_of_preference_data_come_after_the_shipped_ones(own_service: Serv
         llm_answers.put_themes(session, preferences.find_preference_set(session, "arena"), {"format": 99})
     with pytest.raises(CRMError, match="no themes of criteria"):
         own_service.criterion_themes()
+
+
+def test_equal_views_of_different_people_are_computed_once(service: Service) -> None:
+    view = View("dailybench", criteria=CriteriaSet.of(["Mentions a lighthouse", "Warm"]))
+    first = service.leaderboard(view)
+    before = service.caches()
+    listed = replace(view, listing=Listing(search="lumen"))
+    second = service.leaderboard(listed, subscriber="somebody else")
+
+    assert second.ranking is first.ranking
+    assert (first.view, second.view) == (view, listed)
+    after = service.caches()
+    assert after["leaderboards"].misses == before["leaderboards"].misses
+    assert after["margins"].misses + after["matrices"].misses == (
+        before["margins"].misses + before["matrices"].misses
+    )
+
+
+def test_what_follows_from_a_ranking_rests_on_the_same_estimate(service: Service) -> None:
+    view = View("dailybench", criteria=CriteriaSet.of(["Mentions a harbour"]))
+    service.leaderboard(view)
+    before = service.caches()["estimates"].misses
+    contenders(service, view)
+    won_alone(service, view, view.criteria.criteria)
+
+    assert service.caches()["estimates"].misses == before
+
+
+def test_what_is_worked_out_of_a_ranking_is_worked_out_again_when_it_changes(service: Service) -> None:
+    one, other = (
+        service.leaderboard(View("dailybench", criteria=CriteriaSet.of([text]))) for text in ("Warm", "Terse")
+    )
+    worked_out = []
+    for board in (one, other, one):
+        service.derived(board, "what", lambda board=board: worked_out.append(board) or board)
+
+    assert worked_out == [one, other]

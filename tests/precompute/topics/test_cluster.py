@@ -122,6 +122,28 @@ def test_subjects_are_told_apart(lab: Lab) -> None:
     assert len({topic.category for topic in topics}) == len(topics) // 2
 
 
+def test_topics_guided_by_the_list_stay_within_subjects(lab: Lab) -> None:
+    """The whole way with the list of topics beside the embeddings, as it is by default."""
+    assert lab.run("cluster", samples.SLUG, "--config", lab.settings())[0] == 0
+    unguided = lab.found()
+    guided = lab.settings(topics={"guided": 0.5})
+    code, out, err = lab.run("cluster", samples.SLUG, "--config", guided)
+    assert (code, err) == (0, "")
+    assert " found in 80 queries" in out
+    found = lab.found()
+    assert (unguided.settings["topics"]["guided"], found.settings["topics"]["guided"]) == (0.0, 0.5)
+    assert not np.array_equal(found.topic_of, unguided.topic_of)
+    with lab.database.session() as session:
+        origins = [query.origin for query in pool_queries(session, find_pool(session, samples.SLUG))]
+    for topic in found.topics:
+        assert len({samples.subject_of(origins[row]) for row in members(found, topic).tolist()}) == 1
+    assert " found before in 80 queries" in lab.run("cluster", samples.SLUG, "--config", guided)[1]
+
+    followed = lab.settings(topics={"guided": 1.0})
+    assert lab.run("cluster", samples.SLUG, "--config", followed)[0] == 0
+    assert len(lab.found().topics) >= len(samples.SUBJECTS)
+
+
 def test_more_queries_and_other_settings_give_new_topics(lab: Lab) -> None:
     command = ("cluster", samples.SLUG, "--config", lab.settings())
     assert " found in 80 queries" in lab.run(*command)[1]

@@ -1,0 +1,86 @@
+"""Results kept in memory: computed once for all who want the same, and bounded."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Barrier, Event
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from leaderboard.cache import SharedCache, bytes_of
+
+MANY = 8
+
+
+def test_who_wants_what_another_one_computes_waits_for_it() -> None:
+    kept: SharedCache[object] = SharedCache(4)
+    begun, together, computed = Event(), Barrier(MANY), []
+
+    def compute() -> object:
+        computed.append(1)
+        begun.wait(5)
+        return object()
+
+    def ask() -> object:
+        together.wait(5)
+        return kept.get("key", compute)
+
+    with ThreadPoolExecutor(MANY) as pool:
+        asked = [pool.submit(ask) for _ in range(MANY)]
+        begun.set()
+        found = {id(one.result(5)) for one in asked}
+
+    assert len(found) == len(computed) == 1
+    figures = kept.figures()
+    assert (figures.hits, figures.misses, figures.kept) == (MANY - 1, 1, 1)
+
+
+def test_after_a_failure_the_next_one_computes_it() -> None:
+    kept: SharedCache[int] = SharedCache(4)
+    failed, together = Event(), Barrier(2)
+
+    def fail() -> int:
+        together.wait(5)
+        failed.wait(5)
+        raise ValueError("no")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(kept.get, "key", fail)
+        together.wait(5)
+        second = pool.submit(kept.get, "key", lambda: 7)
+        failed.set()
+        with pytest.raises(ValueError, match="no"):
+            first.result(5)
+        assert second.result(5) == 7
+
+
+def test_large_results_are_bounded_by_their_bytes() -> None:
+    kept: SharedCache[NDArray[np.uint8]] = SharedCache(1000, bytes_of)
+    for number in range(10):
+        kept.get(number, lambda: np.zeros(300, dtype=np.uint8))
+    assert kept.figures().kept == 3
+    assert 9 in kept
+    assert 0 not in kept
+
+    assert kept.get("larger than all", lambda: np.zeros(2000, dtype=np.uint8)).nbytes == 2000
+    assert "larger than all" not in kept
+    assert kept.figures().kept == 3
+
+
+def test_a_few_are_kept_however_large_they_are() -> None:
+    kept: SharedCache[NDArray[np.uint8]] = SharedCache(1000, bytes_of, least=2)
+    for number in range(5):
+        kept.get(number, lambda: np.zeros(5000, dtype=np.uint8))
+    assert [number in kept for number in range(5)] == [False, False, False, True, True]
+
+
+def test_bytes_are_those_of_all_arrays_in_it() -> None:
+    @dataclass
+    class Holds:
+        one: NDArray[np.float64]
+        others: dict[str, NDArray[np.uint8]]
+        name: str = "name"
+
+    one, other = np.zeros(3), np.zeros(5, dtype=np.uint8)
+    assert bytes_of((Holds(one, {"a": other, "b": other}), [other], None)) == 24 + 15
