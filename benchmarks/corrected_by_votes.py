@@ -55,7 +55,7 @@ _FEWEST_TO_STOP = 6
 
 @dataclass(frozen=True)
 class Estimate:
-    """One estimate of a rate with its interval, and the truth; ``first`` where the judge has the LLM first."""
+    """An estimate of a rate with its interval, and the truth; ``first`` where the judge has the LLM first."""
 
     value: float
     low: float

@@ -23,7 +23,7 @@ convinced, and for any number of votes, however few.
 
 The estimate by which LLMs are ordered starts from the judge's win rate, drawn towards ½ by λ, and is moved to
 the votes' own as far as these differ from LLM to LLM by more than chance (Fay and Herriot 1979): a few votes
-move nothing. It is never outside the interval.
+change no place. It is never outside the interval.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from leaderboard.errors import LeaderboardError
 
@@ -47,7 +48,9 @@ _STEP = float(_TRIED[1] - _TRIED[0])
 _LEAST_VARIANCE = 0.02
 """Of a vote's x, below which no pooled variance is taken to be."""
 _AS_JUDGED = 12.0
-"""Votes with which all LLMs are taken to stand as the judge says: a few that differ by chance move little."""
+"""Votes with which all LLMs are taken to stand as the judge says, beside those that were given."""
+_BY_CHANCE = 0.05
+"""Probability by chance, were the judge right, of votes that move LLMs apart."""
 _HALF = 0.5
 
 Floats = NDArray[np.float64]
@@ -234,6 +237,8 @@ def _moved(start: Floats, unbiased: Floats, n_votes: NDArray[np.int64], residual
         return start
     variance = max(float(np.square(residual).mean()), _LEAST_VARIANCE)
     apart, of_votes = (unbiased - start)[voted], variance / n_votes[voted]
+    if (apart**2 / of_votes).sum() <= chdtri(int(voted.sum()), _BY_CHANCE):
+        return start
     beyond = n_votes[voted] * (apart**2 - of_votes)
     between = max(0.0, float(beyond.sum() / (n_votes[voted].sum() + _AS_JUDGED)))
     moved = start.copy()

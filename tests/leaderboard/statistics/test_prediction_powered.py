@@ -205,9 +205,7 @@ def test_the_other_side_of_the_same_votes_is_the_mirror(rows: list[tuple[float, 
     here = corrected_mean(outcome, forecast, expected, trust)
     there = corrected_mean(1 - outcome, 1 - forecast, 1 - expected, trust)
 
-    np.testing.assert_allclose(
-        trust, trust_before_votes(1 - outcome, 1 - forecast)[:-1], rtol=0, atol=1e-12
-    )
+    np.testing.assert_allclose(trust, trust_before_votes(1 - outcome, 1 - forecast)[:-1], rtol=0, atol=1e-12)
     assert (here.low, here.high) == pytest.approx((1 - there.high, 1 - there.low))
     assert np.isnan(here.estimate) if not rows else here.estimate == pytest.approx(1 - there.estimate)
 
