@@ -21,6 +21,7 @@ from db import DatabaseError
 from db.repositories.benchmarks import find_benchmark, get_benchmark
 from db.repositories.scores import get_win_rates, list_win_rates
 from leaderboard.elicitation.command import PrintFormat, criteria_from
+from leaderboard.elicitation.correcting_command import corrected_by
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, read_ranking_csv, win_rates_csv
 from leaderboard.file_formats import FileFormat, file_of
@@ -234,6 +235,7 @@ def correlate_command(
 
 
 app.command("criteria-from")(criteria_from)
+app.command("corrected-by")(corrected_by)
 
 
 def _view_of_profile(file: Path, asked: View, context: typer.Context) -> View:

@@ -243,7 +243,7 @@ def read_ranking_csv(source: Path | str) -> dict[str, float]:
         LeaderboardError: if the source cannot be read, a column is missing, a row is malformed, an LLM occurs
             twice, or no LLM has a rank. Rows are counted as lines of a spreadsheet: the header is row 1.
     """
-    rows = _rows(source)
+    rows = read_csv_rows(source, "ranking")
     header = [name.strip() for name in rows[0]] if rows else []
     for name in ("rank", "llm"):
         if name not in header:
@@ -256,7 +256,7 @@ def read_ranking_csv(source: Path | str) -> dict[str, float]:
             continue
         if len(row) <= max(rank_column, llm_column):
             raise LeaderboardError(f"Row {number} ends before its rank or llm: fill in both.")
-        llm = _from_text_cell(row[llm_column])
+        llm = text_of_cell(row[llm_column])
         if not llm:
             raise LeaderboardError(f"Row {number} names no LLM: fill in the column llm.")
         if llm in seen:
@@ -269,8 +269,12 @@ def read_ranking_csv(source: Path | str) -> dict[str, float]:
     return ranks
 
 
-def _rows(source: Path | str) -> list[list[str]]:
-    """Return all rows of a CSV file or text; a byte order mark, which spreadsheets write, is dropped."""
+def read_csv_rows(source: Path | str, what: str) -> list[list[str]]:
+    """Return all rows of a CSV file or text; a byte order mark, which spreadsheets write, is dropped.
+
+    Raises:
+        LeaderboardError: It cannot be read, or is not valid CSV in UTF-8; ``what`` it should be is named.
+    """
     try:
         text = read_bytes(source).decode("utf-8") if isinstance(source, Path) else source
         return list(csv_rows(io.StringIO(text.removeprefix("\ufeff"), newline="")))
@@ -279,7 +283,7 @@ def _rows(source: Path | str) -> list[list[str]]:
     except UnicodeDecodeError as error:
         raise LeaderboardError(f"{source} is not UTF-8 text: save it as CSV in UTF-8.") from error
     except RowError as error:
-        raise LeaderboardError(f"The ranking is not valid CSV ({error}): save it as CSV again.") from error
+        raise LeaderboardError(f"The {what} is not valid CSV ({error}): save it as CSV again.") from error
 
 
 def _as_rank(cell: str, row: int) -> float:
@@ -311,7 +315,7 @@ def text_cell(text: str) -> str:
     return f"'{text}" if text.lstrip("'").startswith(_FORMULA_STARTS) else text
 
 
-def _from_text_cell(cell: str) -> str:
+def text_of_cell(cell: str) -> str:
     """Return the text that ``text_cell`` made the cell from."""
     escaped = cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA_STARTS)
     return cell[1:] if escaped else cell

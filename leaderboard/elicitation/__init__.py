@@ -9,6 +9,8 @@
 - `checklist`: the posterior as Essential, Important and Optional lines, with their evidence
 - `session`: choices and replies so far, with undo, and their checklist: what a page holds
 - `taste_test`: a blind test of a ranking, whose choices are learnt from as well
+- `checking`: pairs drawn at random, and a ranking corrected by what was chosen of them
+- `choices_file`: choices and corrected rankings as CSV; `correcting_command`: ``… leaderboard corrected-by``
 - `history`: the same from choices made elsewhere; `command`: ``python -m leaderboard criteria-from``
 - `text`: sentences on what was learnt
 

@@ -54,12 +54,19 @@ class CandidatePairs:
         ranked: Queries on which the person's ranking will rest ``[Q]``.
         with_baseline: Whether the last responses are a baseline's, against which the others are ranked; else
             all are ranked, against the mean response.
+        too_long: Honest responses that are not allowed for their length alone ``[R, Q]``; by default none.
     """
 
     margins: CriterionMargins
     allowed: NDArray[np.bool_]
     ranked: NDArray[np.bool_]
     with_baseline: bool = True
+    too_long: NDArray[np.bool_] | None = None
+
+    @property
+    def of_any_length(self) -> NDArray[np.bool_]:
+        """Responses of which pairs are drawn to check the judge ``[R, Q]``, as all count in a ranking."""
+        return self.allowed if self.too_long is None else self.allowed | self.too_long
 
     def scores(self, draws: Draws) -> Floats:
         """Return win rates of the L LLMs for each of N persons, ties broken by mean margin ``[N, L]``."""
@@ -111,7 +118,7 @@ class CandidatePairs:
         readable = honest if words is None else honest & (words <= READABLE)
         for allowed, least in ((readable, _ENOUGH), (honest, 1)):
             if (allowed.sum(axis=0) > 1).sum() >= least:
-                return cls(margins, allowed, selected, with_baseline)
+                return cls(margins, allowed, selected, with_baseline, honest & ~allowed)
         raise LeaderboardError("No query here has two responses to choose from: pick other topics.")
 
     def draw(self, size: int, seen: frozenset[int], random: np.random.Generator) -> NDArray[np.intp]:

@@ -42,6 +42,11 @@ class ChoiceOutcome(StrEnum):
         return list(ChoiceOutcome).index(self)
 
     @property
+    def won(self) -> float:
+        """What it gives the first response: 1, 0, or ½ for a tie."""
+        return {ChoiceOutcome.FIRST: 1.0, ChoiceOutcome.SECOND: 0.0}.get(self, 0.5)
+
+    @property
     def decided(self) -> bool:
         """Whether one response is preferred; else it is a tie."""
         return self in (ChoiceOutcome.FIRST, ChoiceOutcome.SECOND)
@@ -56,12 +61,30 @@ class ResponsePair:
     second: int
 
 
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """How a pair was drawn at random, whatever the person chose before.
+
+    Attributes:
+        probability: Of this pair, whichever side each response is shown on.
+        among: Responses of which two to one query could be drawn ``[R, Q]``.
+    """
+
+    probability: float
+    among: NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class Choice:
-    """A pair and what the person answered."""
+    """A pair and what the person answered.
+
+    Attributes:
+        draw: How the pair was drawn; None for one that was chosen, such as for what it teaches.
+    """
 
     pair: ResponsePair
     outcome: ChoiceOutcome
+    draw: Draw | None = None
 
 
 def chosen_and_rejected(

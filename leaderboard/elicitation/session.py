@@ -22,6 +22,7 @@ from crm.embedded.representation import representation
 from db.records import BenchmarkSummary
 from leaderboard.benchmark import LoadedBenchmark, missing_texts_message
 from leaderboard.elicitation.acquisition import CandidatePairs, expected_agreement, next_pair
+from leaderboard.elicitation.checking import Check, draw_check, is_check
 from leaderboard.elicitation.checklist import (
     ChecklistLine,
     checklist,
@@ -31,7 +32,13 @@ from leaderboard.elicitation.checklist import (
     polarity_of,
     supporting_replies,
 )
-from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair, chosen_and_rejected
+from leaderboard.elicitation.choice_model import (
+    Choice,
+    ChoiceOutcome,
+    Draw,
+    ResponsePair,
+    chosen_and_rejected,
+)
 from leaderboard.elicitation.interview import (
     InterviewQuestion,
     InterviewReply,
@@ -111,18 +118,23 @@ class ElicitationSession:
     """What a person chose and replied so far, and what follows from it; each step makes another session.
 
     Attributes:
-        undone: The pair of a choice that was undone, shown again; None for the most instructive one.
+        undone: A choice that was undone, whose pair is shown again; None for the pair whose turn it is.
+        checks: The choices between pairs drawn at random, with what was foretold of them.
+        draw_seed: Of these draws, the person's own.
     """
 
     candidates: CandidatePairs
     posterior: PreferencePosterior
     steps: tuple[Step, ...] = ()
-    undone: ResponsePair | None = None
+    undone: Choice | None = None
+    checks: tuple[Check, ...] = ()
+    draw_seed: int = 0
 
     @classmethod
-    def start(cls, candidates: CandidatePairs, *, seed: int = 0) -> ElicitationSession:
-        """Return the session before the first step."""
-        return cls(candidates, PreferencePosterior.prior(candidates.margins.n_criteria, seed=seed))
+    def start(cls, candidates: CandidatePairs, *, seed: int = 0, draw_seed: int = 0) -> ElicitationSession:
+        """Return the session before the first step; the same seeds and steps always give the same pairs."""
+        prior = PreferencePosterior.prior(candidates.margins.n_criteria, seed=seed)
+        return cls(candidates, prior, draw_seed=draw_seed)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -134,11 +146,21 @@ class ElicitationSession:
         """The replies to questions."""
         return tuple(step for step in self.steps if isinstance(step, InterviewReply))
 
-    @cached_property
+    @property
     def pair(self) -> ResponsePair:
         """What is to be chosen from next."""
+        return self._shown[0]
+
+    @cached_property
+    def _shown(self) -> tuple[ResponsePair, Draw | None]:
+        """What is to be chosen from next, and how it was drawn, if it was."""
+        if self.undone is not None:
+            return self.undone.pair, self.undone.draw
+        n_choices = len(self.choices)
+        if is_check(n_choices):
+            return draw_check(self.candidates, np.random.default_rng([self.draw_seed, n_choices]))
         seen = frozenset(choice.pair.query for choice in self.choices)
-        return self.undone or next_pair(self.posterior, self.candidates, seen)
+        return next_pair(self.posterior, self.candidates, seen), None
 
     @cached_property
     def question(self) -> InterviewQuestion | None:
@@ -152,7 +174,8 @@ class ElicitationSession:
 
     def chosen(self, outcome: ChoiceOutcome) -> ElicitationSession:
         """Return the session after one more choice."""
-        return self._after(Choice(self.pair, outcome))
+        pair, draw = self._shown
+        return self._after(Choice(pair, outcome, draw))
 
     def with_choices(self, choices: Sequence[Choice]) -> ElicitationSession:
         """Return the session after choices between pairs that it did not show, those it knows left out."""
@@ -178,10 +201,12 @@ class ElicitationSession:
         if not places:
             return self
         last = self.steps[places[-1]]
-        session = ElicitationSession.start(self.candidates, seed=self.posterior.seed)
+        session = ElicitationSession.start(
+            self.candidates, seed=self.posterior.seed, draw_seed=self.draw_seed
+        )
         for step in (*self.steps[: places[-1]], *self.steps[places[-1] + 1 :]):
             session = session._after(step)
-        return replace(session, undone=last.pair) if isinstance(last, Choice) else session
+        return replace(session, undone=last) if isinstance(last, Choice) else session
 
     def on(self, candidates: CandidatePairs) -> ElicitationSession:
         """Return the session with the same steps on other topics of the same benchmark."""
@@ -194,7 +219,16 @@ class ElicitationSession:
             if isinstance(step, Choice)
             else ObservedReply(step.question, step.option, margins.gram)
         )
-        return ElicitationSession(self.candidates, self.posterior.after(observed), (*self.steps, step))
+        checks = self.checks
+        if isinstance(step, Choice) and step.draw is not None:
+            checks = (*checks, Check.of(step, step.draw, self.posterior))
+        return ElicitationSession(
+            self.candidates,
+            self.posterior.after(observed),
+            (*self.steps, step),
+            checks=checks,
+            draw_seed=self.draw_seed,
+        )
 
 
 def session_checklist(

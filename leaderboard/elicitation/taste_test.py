@@ -5,6 +5,9 @@ The questions are drawn at random from those that count, not where the judge tel
 go either way; answers of a pair are about equally long where there are enough such, unless length is what is
 asked for. The ranking expects of each pair what its judge says: the probability that the first LLM's answer
 is preferred. “No difference” counts half.
+
+As questions are drawn at random, the answers also correct what the judge says of all that could have been
+drawn: how often the first LLM's answer is preferred to its rivals' (`statistics.prediction_powered`).
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.result import Leaderboard
 from leaderboard.scored import Scored
 from leaderboard.service import Service
+from leaderboard.statistics.prediction_powered import CorrectedMean, corrected_mean, trust_before_votes
+from leaderboard.statistics.prediction_powered import n_agreeing as count_agreeing
 
 N_PAIRS = 6
 _RIVALS = 2
@@ -35,6 +40,8 @@ _ALIKE = float(np.log(1.25))
 """Answers up to a quarter longer are about equally long."""
 _LENGTHS = ("words", "sentences", "paragraphs")
 """Countable properties that are an answer's length."""
+MANY_QUESTIONS = 10 * N_PAIRS
+"""From so many on it makes no difference that a test asks none of them twice."""
 _FEW = 0.05
 """A count that chance would make so low or high, or more so, is not what the ranking expects."""
 
@@ -56,12 +63,15 @@ class BlindPair:
         tested_first: Whether A is the answer of the LLM that is tested.
         rival: Whose the other one is.
         expected: Probability that the tested LLM's answer is preferred.
+        usually: The mean of that over all questions that could have been drawn instead; None where these
+            are too few, or not about equally long answers to be read without effort.
     """
 
     pair: ResponsePair
     tested_first: bool
     rival: str
     expected: float
+    usually: float | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +143,42 @@ class TasteTest:
         )
 
 
+@dataclass(frozen=True)
+class CorrectedTaste:
+    """How often the tested LLM's answers are preferred to its rivals', by judge and votes.
+
+    Attributes:
+        judged: By the judge, over all questions that could have been drawn.
+        corrected: By judge and votes.
+        n_votes: Answers to pairs drawn at random.
+        n_agreeing: Of them went as the judge expected, half of one for “no difference”.
+    """
+
+    judged: float
+    corrected: CorrectedMean
+    n_votes: int
+    n_agreeing: float
+
+
+def corrected_taste(tests: Sequence[TasteTest]) -> CorrectedTaste | None:
+    """Return what the answers of one or more tests of an LLM by the same ranking correct.
+
+    None where fewer than ``N_PAIRS`` of the pairs answered were drawn at random from many questions.
+    """
+    votes = [
+        (_won(blind, taste), blind.expected, blind.usually)
+        for test in tests
+        for blind, taste in zip(test.pairs, test.tastes, strict=False)
+        if blind.usually is not None
+    ]
+    if len(votes) < N_PAIRS:
+        return None
+    outcome, forecast, expected = np.array(votes, dtype=np.float64).T
+    trust = trust_before_votes(outcome, forecast)[:-1]
+    found = corrected_mean(outcome, forecast, expected, trust)
+    return CorrectedTaste(float(expected.mean()), found, len(votes), count_agreeing(outcome, forecast))
+
+
 def _won(blind: BlindPair, taste: Taste) -> float:
     if taste is Taste.ALIKE:
         return 0.5
@@ -188,9 +234,11 @@ def rivals_of(leaderboard: Leaderboard, listed: Sequence[str]) -> tuple[str, ...
 def _draw_pairs(scored: Scored, llms: Sequence[str], random: np.random.Generator) -> tuple[BlindPair, ...]:
     """Return pairs of the first LLM with each of the others in turn, each on a question of its own."""
     rows = [scored.request.llms.index(llm) for llm in llms]
-    waiting = {
+    found = {
         rival: _questions(scored, rows[0], row, random) for rival, row in zip(llms[1:], rows[1:], strict=True)
     }
+    waiting = {rival: order for rival, (order, _) in found.items()}
+    fitting = {rival: first for rival, (_, first) in found.items()}
     standing = scored.standing
     pairs: list[BlindPair] = []
     while len(pairs) < N_PAIRS and any(waiting.values()):
@@ -202,16 +250,28 @@ def _draw_pairs(scored: Scored, llms: Sequence[str], random: np.random.Generator
                 continue
             query, first = left[0], bool(random.random() < 1 / 2)
             sides = (rows[0], row) if first else (row, rows[0])
-            expected = float(expit(standing[rows[0], query] - standing[row, query]))
-            pairs.append(BlindPair(ResponsePair(query, *sides), first, rival, expected))
+            expected = expit(standing[rows[0]] - standing[row])
+            usually = _mean_of_drawn(expected, [each for each in left if each in fitting[rival]], scored)
+            pair = ResponsePair(query, *sides)
+            pairs.append(BlindPair(pair, first, rival, float(expected[query]), usually))
     return tuple(pairs)
 
 
-def _questions(scored: Scored, tested: int, rival: int, random: np.random.Generator) -> list[int]:
-    """Return the questions that two LLMs have answered differently, as they are to be asked.
+def _mean_of_drawn(expected: NDArray[np.float64], drawn_from: Sequence[int], scored: Scored) -> float | None:
+    """Return the mean of what is expected ``[Q]`` over the questions drawn from; None if these are few."""
+    if len(drawn_from) < MANY_QUESTIONS:
+        return None
+    return float(np.average(expected[list(drawn_from)], weights=scored.weights[list(drawn_from)]))
+
+
+def _questions(
+    scored: Scored, tested: int, rival: int, random: np.random.Generator
+) -> tuple[list[int], frozenset[int]]:
+    """Return the questions that two LLMs have answered differently, as they are to be asked, and the first.
 
     In random order, heavier ones earlier; first those with answers that are read without effort and, unless
-    the criteria ask for a length, about equally long; then by how far they are from that.
+    the criteria ask for a length, about equally long: of them the next is a random one, each as likely as it
+    is heavy. Then by how far they are from that.
     """
     benchmark, both = scored.request.benchmark, [tested, rival]
     asked = benchmark.readable[both].all(axis=0) & (scored.weights > 0)
@@ -223,7 +283,8 @@ def _questions(scored: Scored, tested: int, rival: int, random: np.random.Genera
     length = np.log1p(words[both][:, queries])
     too_far = 0.0 if _asks_for_length(scored) else np.maximum(np.abs(length[0] - length[1]) - _ALIKE, 0)
     too_long = np.maximum(length.max(axis=0) - np.log1p(READABLE), 0)
-    return [int(query) for query in queries[np.lexsort((lottery, too_far + too_long))]]
+    order = [int(query) for query in queries[np.lexsort((lottery, too_far + too_long))]]
+    return order, frozenset(queries[too_far + too_long == 0].tolist())
 
 
 def _asks_for_length(scored: Scored) -> bool:

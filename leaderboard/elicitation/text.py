@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crm.criteria import Polarity
+from leaderboard.elicitation.checking import FEWEST_CHECKS, CorrectedRanking
 from leaderboard.elicitation.checklist import ChecklistLine
 from leaderboard.elicitation.history.choices import ChoiceHistory
 from leaderboard.elicitation.history.learn import HistoryChecklist
 from leaderboard.elicitation.interview import MAX_QUESTIONS
-from leaderboard.elicitation.taste_test import N_PAIRS, BlindPair, Taste, TasteTest
+from leaderboard.elicitation.taste_test import N_PAIRS, BlindPair, CorrectedTaste, Taste, TasteTest
 
 ENOUGH = 12
 """Choices after which a ranking is usually good (docs/personal.md)."""
@@ -155,6 +156,50 @@ def taste_sentence(blind: BlindPair, taste: Taste, llm: str, rival: str) -> str:
     if round(100 * prob) <= 50:  # noqa: PLR2004
         return f"{said}; the ranking expected neither."
     return f"{said}; the ranking expected {likelier} ({100 * prob:.0f} %)."
+
+
+def votes_agreement_sentence(n_agreeing: float, n_votes: int) -> str:
+    """Return how votes went: “Your votes agree with the judge 9 of 12 times.”"""
+    times = "time" if n_votes == 1 else "times"
+    return f"Your votes agree with the judge {_half_count(n_agreeing)} of {n_votes} {times}."
+
+
+def votes_wanted_sentence(n_votes: int) -> str:
+    """Return that there are too few votes to correct a ranking by."""
+    so_far = {0: "None", 1: "One"}.get(n_votes, f"{n_votes}")
+    return (
+        f"Some pairs are drawn at random: choices between those are votes on the judge. {so_far} so far. "
+        f"From {FEWEST_CHECKS} on your ranking is corrected by them, after a dozen choices or so."
+    )
+
+
+def corrected_ranking_sentences(ranking: CorrectedRanking) -> tuple[str, ...]:
+    """Return what votes do to a ranking, and how little that may be."""
+    corrected = ranking.corrected
+    trusted = f"{100 * corrected.trust:.0f} %"
+    counts = f"By that the judge's word counts {trusted}: scores are drawn towards 50 % by the rest."
+    if not ranking.moved:
+        places = "No LLM changes its place: what the votes say beyond that is no more than chance."
+    elif corrected.apart:
+        places = "Some LLMs change places."
+    else:
+        places = "LLMs that change places do so by a hair."
+    if corrected.apart:
+        return counts, places
+    n = ranking.n_votes
+    return counts, places, f"{_count(n, 'vote')} cannot tell any two LLMs apart: look at the likely ranges."
+
+
+def corrected_taste_sentence(found: CorrectedTaste, title: str) -> str:
+    """Return how often an LLM's answers are preferred, by the judge and corrected by votes."""
+    corrected = found.corrected
+    estimate = min(max(corrected.estimate, corrected.low), corrected.high)
+    low, high = (f"{100 * end:.0f}" for end in (corrected.low, corrected.high))
+    return (
+        f"Over all questions that could have been drawn, the judge expects {title} to be preferred to its "
+        f"rivals {100 * found.judged:.0f} % of the time; corrected by your votes it is "
+        f"{100 * estimate:.0f} % (likely {low} to {high} %)."
+    )
 
 
 def _times(number: int) -> str:

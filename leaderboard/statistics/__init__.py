@@ -7,6 +7,7 @@
 - `duels`: every LLM against every other on the queries that both answered, and who can be compared
 - `bradley_terry`: rankings of LLMs that answered different queries, from their duels
 - `anchoring`: the default ranking held to people's votes; `foretelling`: what people would rate
+- `prediction_powered`: win rates by a judge, corrected by a person's votes
 - `columns`: statistics with a column of their own
 - `requirements`: what an LLM is asked for besides winning
 - `style_control`: what a ranking can be controlled for, and the regression that does it

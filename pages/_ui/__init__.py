@@ -8,7 +8,7 @@
 - `elicitation`, `checklist`: criteria found by choices and questions, and edited
 - `answer`: the answer over a ranking, the ways to criteria; `reach`: links that jump, the answer said aloud
 - `three_answers`: three LLMs' answers to one question; `live_answers`: to one of the person's own
-- `taste_test`: a ranking tested blind
+- `taste_test`: a ranking tested blind; `corrected`: a ranking corrected by the person's votes
 - `live_ranking`, `ranking_tabs`, `saved_views`: a ranking while a judge works, its tabs, views to compare
 - `share`: a view as link, text, picture, frame and citation; what the frame shows
 - `listing`: filters, order and cost of the LLMs that are listed

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.elicitation.checklist import criteria_of
 from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
 from leaderboard.elicitation.interview import (
     MAX_QUESTIONS,
@@ -27,7 +30,9 @@ from leaderboard.elicitation.text import (
 )
 from leaderboard.render.responses import pair_html, query_html
 from leaderboard.user_data.session_data import is_of_session
+from leaderboard.view import View
 from pages._ui.checklist import NextStep, edit_checklist
+from pages._ui.corrected import show_corrected
 from pages._ui.session import SHOWN_ERRORS, page_colour, plain, service, stay
 
 
@@ -40,13 +45,20 @@ def current_elicitation(slug: str, topics: tuple[str, ...]) -> ElicitationSessio
     """
     key = (slug, service().benchmark(slug).identity)
     if st.session_state.get("find_benchmark") != key:
-        keep_elicitation(ElicitationSession.start(candidate_pairs(service(), slug, topics)))
+        candidates = candidate_pairs(service(), slug, topics)
+        keep_elicitation(ElicitationSession.start(candidates, draw_seed=own_draws()))
         st.session_state.find_benchmark, st.session_state.find_topics = key, topics
         go_on()
     elif st.session_state.find_topics != topics:
         keep_elicitation(_current().on(candidate_pairs(service(), slug, topics)))
         st.session_state.find_topics = topics
     return _current()
+
+
+def own_draws() -> int:
+    """Return the seed of what is drawn at random for this session: another one for everybody."""
+    seed: int = st.session_state.setdefault("draw_seed", secrets.randbits(32))
+    return seed
 
 
 def _current() -> ElicitationSession:
@@ -74,19 +86,24 @@ def go_on() -> None:
 
 
 def _start_again() -> None:
-    for name in ("elicitation", "find_benchmark", "find_topics", "find_step"):
+    for name in ("elicitation", "find_benchmark", "find_topics", "find_step", "draw_seed"):
         st.session_state.pop(name, None)
 
 
 def show_checklist(elicitation: ElicitationSession, *next_steps: NextStep, why: str = "") -> None:
     """Draw the checklist that the choices and answers lead to; ``why`` says why it is shown now."""
     learnt_from = learnt_from_sentence(len(elicitation.choices), len(elicitation.replies))
+    lines = session_checklist(elicitation, criterion_library())
     edit_checklist(
-        session_checklist(elicitation, criterion_library()),
+        lines,
         learnt_from=f"{learnt_from} {why}".strip(),
         certainty=agreement_sentence(elicitation.agreement),
         next_steps=(*next_steps, NextStep("Start again", "find:again", _start_again)),
     )
+    if elicitation.choices:
+        st.subheader("Corrected by your votes", anchor=False)
+        slug, topics = st.session_state.find_benchmark[0], st.session_state.find_topics
+        show_corrected(View(slug, topics, criteria_of(lines)), elicitation)
 
 
 _BUTTONS = (

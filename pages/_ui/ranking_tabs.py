@@ -44,6 +44,7 @@ from leaderboard.statistics.significance import PairwiseSignificance
 from leaderboard.view import View
 from pages._ui.agreement import correlation_figures
 from pages._ui.answer import AnswerCard
+from pages._ui.corrected import has_votes, show_corrected
 from pages._ui.listing import as_listed, choose_llms, known_llms, take_over_clicks, worth_the_money
 from pages._ui.live_ranking import is_active
 from pages._ui.reach import mark_ranking
@@ -95,6 +96,8 @@ def show_ranking(leaderboard: Leaderboard) -> None:
     if len(leaderboard.criteria) > 1:
         views["By criterion"] = _by_criterion
     views["How sure"] = _robustness
+    if has_votes(leaderboard.view):
+        views["By your votes"] = _by_your_votes
     # Only the open one is drawn: charts cost the browser more than all the rest.
     tabs = st.tabs(list(views), key="tabs", on_change="rerun")
     for tab, draw in zip(tabs, views.values(), strict=True):
@@ -103,6 +106,10 @@ def show_ranking(leaderboard: Leaderboard) -> None:
                 draw(leaderboard)
     if card is not None:
         card.complete()
+
+
+def _by_your_votes(leaderboard: Leaderboard) -> None:
+    show_corrected(leaderboard.view, st.session_state.elicitation)
 
 
 def _describe(leaderboard: Leaderboard) -> None:

@@ -12,13 +12,22 @@ from leaderboard.benchmark import missing_texts_message
 from leaderboard.elicitation.checklist import ChecklistLine
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.session import ElicitationSession, session_checklist
-from leaderboard.elicitation.taste_test import N_PAIRS, BlindPair, Taste, TasteTest, make_taste_test
+from leaderboard.elicitation.taste_test import (
+    N_PAIRS,
+    BlindPair,
+    Taste,
+    TasteTest,
+    corrected_taste,
+    make_taste_test,
+)
 from leaderboard.elicitation.text import (
+    corrected_taste_sentence,
     evidence_sentence,
     fewer_pairs_sentence,
     taste_result_sentence,
     taste_sentence,
     taste_verdict_sentence,
+    votes_agreement_sentence,
 )
 from leaderboard.render.responses import revealed_html
 from leaderboard.result import Leaderboard
@@ -29,6 +38,7 @@ from pages._ui.elicitation import (
     current_elicitation,
     from_the_top,
     keep_elicitation,
+    own_draws,
     show_pair,
 )
 from pages._ui.listing import known_llms, list_or_all
@@ -44,7 +54,7 @@ from pages._ui.session import (
 
 WAY, TASTE_TEST = "find_way", "taste"
 """Key of the choice of ways on “Find my criteria”, and the value of this one, also in a link."""
-_TEST, _SEED, _LEARNT = "taste_test", "taste_seed", "taste_learnt"
+_TEST, _ROUND, _EARLIER, _LEARNT = "taste_test", "taste_round", "taste_earlier", "taste_learnt"
 _BUTTONS = (
     (Taste.FIRST, "A is better", "A"),
     (Taste.ALIKE, "No difference", "N"),
@@ -90,7 +100,7 @@ def _current(view: View) -> TasteTest:
         with st.spinner("Drawing pairs of answers …"):
             leaderboard = service().leaderboard(view.whole, subscriber=None)
             listed = list_or_all(leaderboard, known_llms()).leaderboard.llms
-            seed: int = st.session_state.get(_SEED, 0)
+            seed: int = own_draws() + st.session_state.get(_ROUND, 0)
             kept = key, make_taste_test(service(), leaderboard, listed, seed=seed)
         st.session_state[_TEST] = kept
     return kept[1]
@@ -155,6 +165,7 @@ def _show_result(view: View, go_on_choosing: NextStep) -> None:
     titles = {llm.name: llm.title for llm in benchmark.record.llms}
     st.subheader(plain(taste_result_sentence(test, titles[test.llm])), anchor=False)
     st.markdown(plain(taste_verdict_sentence(test)))
+    _show_corrected(test, titles[test.llm])
     with st.container(horizontal=True):
         st.button("Six other pairs", key="taste:again", icon=":material/refresh:", on_click=_again)
         st.button(
@@ -177,12 +188,30 @@ def _show_result(view: View, go_on_choosing: NextStep) -> None:
     _offer_learnt(view, test, go_on_choosing)
 
 
+def _show_corrected(test: TasteTest, title: str) -> None:
+    """Draw what the answers of this test and of those before it, of the same ranking, correct."""
+    found = corrected_taste([*_earlier(), test])
+    if found is not None:
+        st.markdown(f"**{plain(votes_agreement_sentence(found.n_agreeing, found.n_votes))}**")
+        st.markdown(plain(corrected_taste_sentence(found, title)))
+
+
+def _earlier() -> tuple[TasteTest, ...]:
+    """Return the tests of the same ranking that are over."""
+    key, test = st.session_state[_TEST]
+    kept: tuple[Hashable, tuple[TasteTest, ...]] | None = st.session_state.get(_EARLIER)
+    of_same = kept[1] if kept is not None and kept[0] == key else ()
+    return tuple(each for each in of_same if each.llm == test.llm)
+
+
 def _sides(blind: BlindPair, llm: str, rival: str) -> tuple[str, str]:
     return (llm, rival) if blind.tested_first else (rival, llm)
 
 
 def _again() -> None:
-    st.session_state[_SEED] = st.session_state.get(_SEED, 0) + 1
+    key, test = st.session_state[_TEST]
+    st.session_state[_EARLIER] = key, (*_earlier(), test)
+    st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
     st.session_state.pop(_TEST, None)
 
 

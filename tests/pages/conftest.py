@@ -18,4 +18,6 @@ def bundled_url(bundled_file: Path) -> str:
 def app(bundled_url: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """A new session of the app. A page link needs the navigation, so pages are opened through the app."""
     monkeypatch.setenv("USL_DATABASE_URL", bundled_url)
-    return AppTest.from_file(APP, default_timeout=120)
+    app = AppTest.from_file(APP, default_timeout=120)
+    app.session_state["draw_seed"] = 0  # what is drawn for a visitor is else drawn anew for each
+    return app

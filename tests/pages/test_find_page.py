@@ -229,3 +229,43 @@ def test_a_benchmark_of_ones_own_is_chosen_from(page: AppTest, bundled_url: str)
     assert not page.exception
     assert not page.error
     shared.close()
+
+
+def written(page: AppTest) -> str:
+    found = [*page.subheader, *page.markdown, *page.caption]
+    return " ".join(str(item.value) for item in found).replace("\\", "")
+
+
+def corrected(page: AppTest) -> list[str]:
+    """The table of the corrected ranking, if it is shown."""
+    return [item.proto.body for item in page.get("html") if 'data-testid="corrected"' in item.proto.body]
+
+
+def test_once_there_are_votes_both_rankings_are_shown_and_no_surer_than_they_are(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.run()
+    for n in range(12):
+        first, second = answers(page)
+        page.button(key="find:first" if len(first) < len(second) else "find:second").click().run()
+        if n == 3:
+            page.button(key="find:checklist").click().run()
+            assert "One so far. From 3 on your ranking is corrected" in written(page)
+            assert not corrected(page)
+            page.button(key="find:more").click().run()
+    page.button(key="find:checklist").click().run()
+    assert not page.exception
+
+    assert re.search(r"Your votes agree with the judge \S+ of 3 times\.", written(page))
+    assert "3 votes cannot tell any two LLMs apart" in written(page)
+    [table] = corrected(page)
+    rows = re.findall(r"<tr data-llm=.*?</tr>", table)
+    assert len(rows) == 8
+    places = [[int(place) for place in re.findall(r"<td[^>]*>(\d+)</td>", row)[:2]] for row in rows]
+    assert [corrected for corrected, _ in places] == sorted(corrected for corrected, _ in places)
+    assert {judged for _, judged in places} <= set(range(1, 9))
+    labels = [button.label for button in page.get("download_button")]
+    assert labels == ["Corrected ranking (CSV)", "Your choices (CSV)"]
+
+    page.button(key="find:rank").click().run()
+    assert not page.exception
+    assert "By your votes" in [tab.label for tab in page.tabs]

@@ -113,3 +113,28 @@ def test_where_texts_are_missing_the_command_is_named(app: AppTest) -> None:
     app.button(key="to_taste_test").click().run()
     assert not app.exception
     assert "python -m precompute import alpaca-eval" in written(app)
+
+
+def test_votes_of_several_tests_correct_what_the_judge_says_together(page: AppTest) -> None:
+    said = re.compile(r"Your votes agree with the judge \S+ of (\d+) times")
+    shown = []
+    for _ in range(4):
+        say(page, *["first"] * 6)
+        shown += [int(number) for number in said.findall(written(page))]
+        page.button(key="taste:again").click().run()
+    assert shown
+    assert shown == sorted(shown)
+    assert shown[-1] > 6
+
+
+def test_with_the_interval_stands_how_often_the_first_is_preferred(page: AppTest) -> None:
+    for _ in range(4):
+        say(page, *["first"] * 6)
+        if "corrected by your votes" in written(page):
+            break
+        page.button(key="taste:again").click().run()
+    found = re.search(r"corrected by your votes it is (\d+) % \(likely (\d+) to (\d+) %\)", written(page))
+    assert found
+    value, low, high = map(int, found.groups())
+    assert 0 <= low <= value <= high <= 100
+    assert high - low > 20
