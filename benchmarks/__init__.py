@@ -13,6 +13,7 @@
   reader would?
 - `training_size`, `long_responses`, `gaming`: how good the embedded judge is, and how far it can be gamed
 - `simulated_users`, `history_checklists`, `plain_habits`: how well a person's criteria are learnt
+- `real_people`: are people's later choices foretold better by their criteria than by votes?
 - `malformed_inputs`: is every malformed file refused in a sentence, in time and within memory?
 - `gpu`: on a machine with a GPU, memory and throughput of training and judging
 - `same_answers`, `house_size`: two checkouts of the code compared

@@ -171,19 +171,25 @@ _SCORE = {
 }
 
 
-def strengths(choices: Sequence[Choice], n_rows: int) -> NDArray[np.float64]:
+def strengths(
+    choices: Sequence[Choice], n_rows: int, around: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Return strengths of R responders by Bradley-Terry with a normal prior, ties as half a win each ``[R]``.
 
     The prior makes the answer unique where votes are few.
+
+    Args:
+        around: What is expected of them before any vote ``[R]``; by default that they are alike.
     """
     design = np.zeros((len(choices), n_rows))
     for row, choice in enumerate(choices):
         design[row, choice.pair.first], design[row, choice.pair.second] = 1, -1
     score = np.array([_SCORE[choice.outcome] for choice in choices])
-    strength = np.zeros(n_rows)
+    expected_of = np.zeros(n_rows) if around is None else around
+    strength = expected_of.copy()
     for _ in range(_STEPS):
         expected = expit(design @ strength)
-        gradient = design.T @ (score - expected) - strength / _PRIOR_VARIANCE
+        gradient = design.T @ (score - expected) - (strength - expected_of) / _PRIOR_VARIANCE
         curvature = (design.T * (expected * (1 - expected))) @ design + np.eye(n_rows) / _PRIOR_VARIANCE
         strength += np.linalg.solve(curvature, gradient)
     return strength

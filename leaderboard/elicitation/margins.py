@@ -99,11 +99,22 @@ def pair_margins(
     """Return the margins of both responses of C pairs of texts: R = 2, Q = C, the first responses in row 0.
 
     They are relative to the mean of the two, as nothing is known of other responses to the query. Everything
-    is computed in memory.
+    is computed in memory. Raises as ``read_pairs``, and a LeaderboardError where the judge does not measure
+    single responses.
+    """
+    return criterion_margins(read_pairs(pairs, crm, on_progress, on_place), crm, criteria)
+
+
+def read_pairs(
+    pairs: Sequence[Pair],
+    crm: CRM,
+    on_progress: ProgressCallback | None = None,
+    on_place: Callable[[int], None] = lambda _: None,
+) -> JudgedBenchmark:
+    """Return C pairs of texts as a benchmark of one LLM, the first responses, and its baseline.
 
     Raises:
-        LeaderboardError: The judge does not measure single responses; or as ``limits.reading`` and
-            ``limits.in_time``.
+        LeaderboardError: The judge reads no representation; or as ``limits.reading`` and ``limits.in_time``.
     """
     if crm.representation is None:
         raise _wrong_judge(crm, "reads no representation")
@@ -118,7 +129,7 @@ def pair_margins(
         key: array[rows].reshape(len(pairs), 2, *array.shape[1:]).swapaxes(0, 1)
         for key, array in encoded.items()
     }
-    return criterion_margins(_PairBenchmark(pairs, arrays), crm, criteria)
+    return _PairBenchmark(pairs, arrays)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,11 @@ at here, for all of them alike.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -35,6 +37,8 @@ class PastChoice:
         query: What was asked; may be blank.
         turns: Turns of the person in the conversation that it comes from; only the last is the query.
         person: Who chose, as the file says it; empty where it does not.
+        llms: Who answered first and second, as the file names them; empty where it does not.
+        moment: When the choice was made, in seconds; None where the file does not say.
     """
 
     query: str
@@ -43,6 +47,8 @@ class PastChoice:
     outcome: ChoiceOutcome
     turns: int = 1
     person: str = ""
+    llms: tuple[str, str] = ("", "")
+    moment: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ def usable_choices(
     kept: list[PastChoice] = []
     others = 0
     for choice in found:
-        reason = _why_useless(choice)
+        reason = why_useless(choice)
         if choice.person and not reason:
             people[choice.person] += 1
         if person and choice.person != person:
@@ -123,7 +129,7 @@ def usable_choices(
     return ChoiceHistory(form, used, counts, tuple(people.most_common()))
 
 
-def _why_useless(choice: PastChoice) -> str:
+def why_useless(choice: PastChoice) -> str:
     """Return why nothing can be learnt from a choice; empty where it can."""
     texts = (choice.first.strip(), choice.second.strip())
     if not all(texts):
@@ -131,6 +137,21 @@ def _why_useless(choice: PastChoice) -> str:
     if texts[0] == texts[1]:
         return SAME
     return LONG if max(map(len, texts)) > MAX_CHARACTERS else ""
+
+
+def moment_of(value: object) -> float | None:
+    """Return a point in time as seconds: of a number, of a time, or of its text in ISO 8601; else None."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return aware.timestamp()
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    return None
 
 
 def _evenly_spread(choices: Sequence[PastChoice]) -> tuple[PastChoice, ...]:

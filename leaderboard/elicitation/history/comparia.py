@@ -11,7 +11,7 @@ from typing import Any
 
 from db.serialization import storable_text
 from leaderboard.elicitation.choice_model import ChoiceOutcome
-from leaderboard.elicitation.history.choices import DAMAGED, ExportForm, LeftOut, PastChoice
+from leaderboard.elicitation.history.choices import DAMAGED, ExportForm, LeftOut, PastChoice, moment_of
 
 NOT_CHOSEN = "a turn without a choice"
 UNDECIDED = "“I do not know” was chosen"
@@ -40,14 +40,14 @@ def account_choices(value: object, left_out: LeftOut) -> Iterator[PastChoice]:
             left_out[DAMAGED] += 1
             continue
         for number, turn in enumerate(turns, start=1):
-            found = _choice(turn, number) if isinstance(turn, dict) else DAMAGED
+            found = _choice(turn, number, conversation) if isinstance(turn, dict) else DAMAGED
             if isinstance(found, str):
                 left_out[found] += 1
             else:
                 yield found
 
 
-def _choice(turn: Mapping[str, Any], number: int) -> PastChoice | str:
+def _choice(turn: Mapping[str, Any], number: int, conversation: Mapping[str, Any]) -> PastChoice | str:
     """Return the choice of a turn, or why there is none."""
     choice, prompt = turn.get("choice"), turn.get("prompt")
     if choice is None:
@@ -62,7 +62,17 @@ def _choice(turn: Mapping[str, Any], number: int) -> PastChoice | str:
     if not readable or not isinstance(choice, str) or choice not in _OUTCOMES:
         return DAMAGED
     query, first, second = (storable_text(str(text)) for text in (prompt, *texts))
-    return PastChoice(query, first, second, _OUTCOMES[choice], number)
+    named = (conversation.get(side) for side in ("model_a", "model_b"))
+    one, other = (storable_text(name) if isinstance(name, str) else "" for name in named)
+    return PastChoice(
+        query,
+        first,
+        second,
+        _OUTCOMES[choice],
+        number,
+        llms=(one, other),
+        moment=moment_of(turn.get("created_at")),
+    )
 
 
 COMPARIA = ExportForm(

@@ -13,12 +13,13 @@ from typing import Any
 
 from db.serialization import storable_text
 from leaderboard.elicitation.history.chatgpt import joined_parts
-from leaderboard.elicitation.history.choices import DAMAGED, ExportForm, LeftOut, PastChoice
+from leaderboard.elicitation.history.choices import DAMAGED, ExportForm, LeftOut, PastChoice, moment_of
 from leaderboard.elicitation.history.ratings import (
     DISLIKED,
     LIKED,
     UNRATED,
     RatedAnswer,
+    RatedQuery,
     rated_choices,
 )
 
@@ -30,13 +31,11 @@ Messages = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass
-class _Query:
-    """A query in a person's chat; answers and ratings by the message's id."""
+class _Rated:
+    """A query in a person's chat; its answers with who gave them, and their ratings, by the message's id."""
 
-    text: str
-    turns: int
-    person: str
-    answers: dict[str, str] = field(default_factory=dict)
+    query: RatedQuery
+    answers: dict[str, tuple[str, str]] = field(default_factory=dict)
     ratings: dict[str, int] = field(default_factory=dict)
 
 
@@ -50,16 +49,19 @@ def is_feedback_export(value: object) -> bool:
 
 def feedback_choices(value: object, left_out: LeftOut) -> Iterator[PastChoice]:
     """Yield the choices between rated answers and their siblings."""
-    queries: dict[tuple[str, str, str], _Query] = {}
+    queries: dict[tuple[str, str, str], _Rated] = {}
     for entry in value if isinstance(value, list) else []:
         if reason := _add(entry, queries):
             left_out[reason] += 1
-    for query in queries.values():
-        answers = [RatedAnswer(text, query.ratings.get(key, UNRATED)) for key, text in query.answers.items()]
-        yield from rated_choices(query.text, answers, left_out, turns=query.turns, person=query.person)
+    for rated in queries.values():
+        answers = [
+            RatedAnswer(text, rated.ratings.get(key, UNRATED), llm)
+            for key, (text, llm) in rated.answers.items()
+        ]
+        yield from rated_choices(rated.query, answers, left_out)
 
 
-def _add(entry: object, queries: dict[tuple[str, str, str], _Query]) -> str:
+def _add(entry: object, queries: dict[tuple[str, str, str], _Rated]) -> str:
     """Add what an entry says to its query; return why it says nothing, or nothing."""
     if not isinstance(entry, dict):
         return DAMAGED
@@ -75,11 +77,14 @@ def _add(entry: object, queries: dict[tuple[str, str, str], _Query]) -> str:
     person = entry.get("user_id")
     person = storable_text(person) if isinstance(person, str) else ""
     key = (person, str(meta.get("chat_id")), parent)
-    text = _text(messages[parent])
-    query = queries.setdefault(key, _Query(text, _turns(messages, parent), person))
+    asked = RatedQuery(
+        _text(messages[parent]), _turns(messages, parent), person, moment_of(entry.get("created_at"))
+    )
+    query = queries.setdefault(key, _Rated(asked))
     for sibling, message in messages.items():
         if message.get("parentId") == parent and message.get("role") == _ASSISTANT and _text(message):
-            query.answers[sibling] = _text(message)
+            llm = message.get("model")
+            query.answers[sibling] = (_text(message), storable_text(llm) if isinstance(llm, str) else "")
     if rated not in query.answers:
         return DAMAGED
     query.ratings[rated] = _RATINGS[rating]

@@ -12,7 +12,7 @@ from typing import Any
 
 from db.serialization import storable_text
 from leaderboard.elicitation.history.choices import DAMAGED, ExportForm, LeftOut, PastChoice
-from leaderboard.elicitation.history.ratings import DISLIKED, LIKED, RatedAnswer, rated_choices
+from leaderboard.elicitation.history.ratings import DISLIKED, LIKED, RatedAnswer, RatedQuery, rated_choices
 from leaderboard.elicitation.history.rows import query_of
 
 NOT_BY_A_PERSON = "an output that no person rated"
@@ -39,7 +39,7 @@ def evaluation_choices(value: object, left_out: LeftOut) -> Iterator[PastChoice]
             case = cases.setdefault((str(result.get("testIdx")), prompt), [])
             case.append(RatedAnswer(output, rating))
     for (_, prompt), answers in cases.items():
-        yield from rated_choices(query_of(prompt), answers, left_out)
+        yield from rated_choices(RatedQuery(query_of(prompt)), answers, left_out)
 
 
 def _results(value: object) -> list[Mapping[str, Any]]:

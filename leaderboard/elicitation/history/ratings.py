@@ -25,14 +25,31 @@ class RatedAnswer:
 
     Attributes:
         rating: LIKED, UNRATED or DISLIKED.
+        llm: Whose answer it is; empty where that is not known.
     """
 
     text: str
     rating: int = UNRATED
+    llm: str = ""
+
+
+@dataclass(frozen=True)
+class RatedQuery:
+    """What answers were given to, by whom they were rated and when.
+
+    Attributes:
+        turns: Turns of the person in the conversation up to the query.
+        moment: In seconds; None where it is not known.
+    """
+
+    text: str
+    turns: int = 1
+    person: str = ""
+    moment: float | None = None
 
 
 def rated_choices(
-    query: str, answers: Sequence[RatedAnswer], left_out: LeftOut, *, turns: int = 1, person: str = ""
+    query: RatedQuery, answers: Sequence[RatedAnswer], left_out: LeftOut
 ) -> Iterator[PastChoice]:
     """Yield the choices between answers of which some are rated; count what tells nothing."""
     rated = sum(answer.rating != UNRATED for answer in answers)
@@ -44,4 +61,13 @@ def rated_choices(
             left_out[ALIKE] += first.rating != UNRATED
             continue
         better, worse = (first, second) if first.rating > second.rating else (second, first)
-        yield PastChoice(query, better.text, worse.text, ChoiceOutcome.FIRST, turns, person)
+        yield PastChoice(
+            query.text,
+            better.text,
+            worse.text,
+            ChoiceOutcome.FIRST,
+            query.turns,
+            query.person,
+            (better.llm, worse.llm),
+            query.moment,
+        )

@@ -8,6 +8,8 @@ in memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 from leaderboard.elicitation.history.chatgpt import CHATGPT, conversation_files, is_conversation
 from leaderboard.elicitation.history.choices import (
@@ -19,8 +21,15 @@ from leaderboard.elicitation.history.choices import (
 )
 from leaderboard.elicitation.history.comparia import COMPARIA
 from leaderboard.elicitation.history.open_webui import OPEN_WEBUI
+from leaderboard.elicitation.history.prism import is_prism, prism_choices
 from leaderboard.elicitation.history.promptfoo import PROMPTFOO
-from leaderboard.elicitation.history.rows import COLUMNS_READ, check_choice_columns, row_choices
+from leaderboard.elicitation.history.rows import (
+    COLUMNS_READ,
+    MAX_ROWS,
+    at_most,
+    check_choice_columns,
+    row_choices,
+)
 from leaderboard.errors import UploadError
 from leaderboard.user_data.uploads import (
     ROW_TYPES,
@@ -38,10 +47,41 @@ from parsing.parquet import parquet_in
 HISTORY_TYPES = (*ROW_TYPES, "parquet", "zip")
 MAX_MEGABYTES = 50
 CHOICE_TABLE = "a table of choices"
+PRISM_TABLE = "PRISM’s published conversations"
 EXPORTS = (CHATGPT, OPEN_WEBUI, COMPARIA, PROMPTFOO)
 """Forms of JSON that are recognised; what has none of them is a table."""
 
 _ROWS_AT_A_TIME = 1_000
+
+
+@dataclass(frozen=True)
+class ReadingLimits:
+    """The size of a file, and how many rows it may have."""
+
+    megabytes: int
+    rows: int
+
+
+UPLOADED = ReadingLimits(MAX_MEGABYTES, MAX_ROWS)
+PUBLISHED = ReadingLimits(megabytes=8_000, rows=2_000_000)
+"""Of what somebody measures on their own machine."""
+
+
+@dataclass(frozen=True)
+class FoundChoices:
+    """The choices in a file.
+
+    Attributes:
+        form: What kind of file it was taken for, in words.
+        choices: Read as they are asked for, once.
+        left_out: What was passed over so far, by reason.
+        nothing: Why there may be none in it; empty for a table.
+    """
+
+    form: str
+    choices: Iterator[PastChoice]
+    left_out: LeftOut
+    nothing: str = ""
 
 
 def read_history(content: bytes, file: str, person: str = "") -> ChoiceHistory:
@@ -53,21 +93,12 @@ def read_history(content: bytes, file: str, person: str = "") -> ChoiceHistory:
     Raises:
         UploadError: It is too large, of another kind, malformed, or holds no choice that can be learnt from.
     """
-    kind = ending(file)
-    if kind not in HISTORY_TYPES:
-        known = ", ".join(f".{known}" for known in HISTORY_TYPES)
-        raise UploadError(file, f"its name must end in {known}.")
-    check_size(content, file, MAX_MEGABYTES)
-    if kind == "zip":
-        packed = (_parse_json(text, file) for text in conversation_files(content, file))
-        history = _from_export(CHATGPT, packed, file, person)
-    elif kind == "json":
-        history = _from_json(_parse_json(content, file), file, person)
-    elif kind == "parquet":
-        history = _from_rows(_parquet_rows(content, file), file, person)
-    else:
-        check = check_choice_columns if kind == "csv" else _any_columns
-        history = _from_rows(read_rows(content, file, MAX_MEGABYTES, check), file, person)
+    found = choices_in(content, file, UPLOADED)
+    history = usable_choices(found.form, found.choices, found.left_out, person)
+    if found.nothing and not history.choices and history.n_found == found.left_out.total():
+        passed_over = f" ({_reasons(history)})" if history.left_out else ""
+        advice = "upload a table of choices, or choose between answers here."
+        raise UploadError(file, f"{found.nothing}{passed_over}: {advice}")
     if person and person not in dict(history.people):
         raise UploadError(file, f"it has no choices by “{person}”{_who(history)}.")
     if not history.n_found:
@@ -77,37 +108,51 @@ def read_history(content: bytes, file: str, person: str = "") -> ChoiceHistory:
     return history
 
 
+def choices_in(content: bytes, file: str, limits: ReadingLimits) -> FoundChoices:
+    """Return the choices in a file, whether they teach anything or not; raises as ``read_history``.
+
+    What is malformed may be found only while they are read.
+    """
+    kind = ending(file)
+    if kind not in HISTORY_TYPES:
+        known = ", ".join(f".{known}" for known in HISTORY_TYPES)
+        raise UploadError(file, f"its name must end in {known}.")
+    check_size(content, file, limits.megabytes)
+    if kind == "zip":
+        return _in_export(CHATGPT, (_parse_json(text, file) for text in conversation_files(content, file)))
+    if kind == "json":
+        value = _parse_json(content, file)
+        value = [value] if is_conversation(value) else value
+        for form in EXPORTS:
+            if form.recognises(value):
+                return _in_export(form, [value])
+        rows = object_rows(value, file, _any_columns)
+    elif kind == "parquet":
+        rows = _parquet_rows(content, file)
+    else:
+        check = check_choice_columns if kind == "csv" else _any_columns
+        rows = read_rows(content, file, limits.megabytes, check)
+    return _in_rows(at_most(rows, file, limits.rows), file)
+
+
 def _parse_json(content: bytes, file: str) -> object:
     return parsed(file, decoded(content, file))
 
 
-def _from_json(value: object, file: str, person: str) -> ChoiceHistory:
-    """Read an export or a list of rows; also one conversation of ChatGPT alone."""
-    value = [value] if is_conversation(value) else value
-    for form in EXPORTS:
-        if form.recognises(value):
-            return _from_export(form, [value], file, person)
-    return _from_rows(object_rows(value, file, _any_columns), file, person)
-
-
-def _from_export(form: ExportForm, values: Iterable[object], file: str, person: str) -> ChoiceHistory:
+def _in_export(form: ExportForm, values: Iterable[object]) -> FoundChoices:
     left_out = LeftOut()
-
-    def found() -> Iterator[PastChoice]:
-        for value in values:
-            yield from form.choices(value, left_out)
-
-    history = usable_choices(form.name, found(), left_out, person)
-    if not history.choices and history.n_found == left_out.total():
-        passed_over = f" ({_reasons(history)})" if history.left_out else ""
-        advice = "upload a table of choices, or choose between answers here."
-        raise UploadError(file, f"{form.nothing}{passed_over}: {advice}")
-    return history
+    found = (choice for value in values for choice in form.choices(value, left_out))
+    return FoundChoices(form.name, found, left_out, form.nothing)
 
 
-def _from_rows(rows: Iterable[Row], file: str, person: str) -> ChoiceHistory:
+def _in_rows(rows: Iterator[Row], file: str) -> FoundChoices:
+    """Return the choices in rows, whose first one says whether they are PRISM's."""
     left_out = LeftOut()
-    return usable_choices(CHOICE_TABLE, row_choices(rows, file, left_out), left_out, person)
+    first = next(rows, None)
+    rows = chain([] if first is None else [first], rows)
+    if first is not None and is_prism(first[1]):
+        return FoundChoices(PRISM_TABLE, prism_choices(rows, left_out), left_out)
+    return FoundChoices(CHOICE_TABLE, row_choices(rows, file, left_out), left_out)
 
 
 def _parquet_rows(content: bytes, file: str) -> Iterator[Row]:

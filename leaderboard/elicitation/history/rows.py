@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from db.serialization import storable_text
 from leaderboard.elicitation.choice_model import ChoiceOutcome
+from leaderboard.elicitation.history import prism
 from leaderboard.elicitation.history.chatgpt import joined_parts
-from leaderboard.elicitation.history.choices import DAMAGED, LeftOut, PastChoice
+from leaderboard.elicitation.history.choices import DAMAGED, LeftOut, PastChoice, moment_of
 from leaderboard.errors import UploadError
 from leaderboard.user_data.uploads import Row
 from parsing.documents import read_json
@@ -48,13 +49,18 @@ _COMPARIA_COLUMNS = {
 }
 _PERSON_COLUMNS = ("user_id", "visitor_id", "judge")
 """Who chose: in one's own tables, in compar:IA's, and in those of LMArena that say it."""
+_LLM_COLUMNS = (("model_a_name", "model_b_name"), ("model_a", "model_b"))
+_TIME_COLUMNS = ("timestamp", "tstamp")
 COLUMNS_READ = (
     *("chosen", "rejected", "winner"),
     *_QUERY_COLUMNS,
     *_FIRST_COLUMNS,
     *_SECOND_COLUMNS,
     *sorted(_COMPARIA_COLUMNS - {"conversation_a", "conversation_b"}),
+    *_LLM_COLUMNS[1],
+    *_TIME_COLUMNS,
     *_PERSON_COLUMNS,
+    *prism.COLUMNS_READ[1:],
 )
 """All columns that are looked at."""
 _YES = ("true", "1", "yes")
@@ -67,7 +73,7 @@ _LLM_ROLES = ("assistant", "model", "gpt")
 def check_choice_columns(file: str, names: Sequence[str], row: int | None) -> None:
     """Raise an UploadError unless a choice can be read from these columns."""
     given = set(names)
-    if {"chosen", "rejected"} <= given or given >= _COMPARIA_COLUMNS:
+    if {"chosen", "rejected"} <= given or given >= _COMPARIA_COLUMNS or prism.is_prism(given):
         return
     if "winner" in given and given & set(_FIRST_COLUMNS) and given & set(_SECOND_COLUMNS):
         return
@@ -75,25 +81,32 @@ def check_choice_columns(file: str, names: Sequence[str], row: int | None) -> No
     raise UploadError(file, f"no choice can be read from its columns ({found}): {_HELP}.", row)
 
 
+def at_most(rows: Iterable[Row], file: str, most: int) -> Iterator[Row]:
+    """Yield so many rows at most; an UploadError where there is one more."""
+    for count, row in enumerate(rows, start=1):
+        if count > most:
+            raise UploadError(file, f"it has more than {most:,} rows; upload the newest only.")
+        yield row
+
+
 def row_choices(rows: Iterable[Row], file: str, left_out: LeftOut) -> Iterator[PastChoice]:
     """Yield the choice of each row, and count rows without one.
 
     Raises:
-        UploadError: There is one row too many, or none that can be read; the message names the row.
+        UploadError: None can be read; the message names the row.
     """
     faults: list[UploadError] = []
-    count = 0
-    for count, (row, record) in enumerate(rows, start=1):
-        if count > MAX_ROWS:
-            raise UploadError(file, f"it has more than {MAX_ROWS:,} rows; upload the newest only.")
+    read = 0
+    for row, record in rows:
         try:
             if (choice := _choice(record, file, row)) is not None:
                 yield choice
             else:
                 left_out[NO_VOTE] += 1
+            read += 1
         except UploadError as fault:
             faults.append(fault)
-    if faults and len(faults) == count:
+    if faults and not read:
         raise faults[0]
     if faults:
         left_out[f"{DAMAGED}; the first is row {faults[0].row}: {faults[0].reason.rstrip('.')}"] = len(faults)
@@ -111,9 +124,17 @@ def _choice(record: Mapping[str, Any], file: str, row: int) -> PastChoice | None
     if outcome is None:
         return None
     first, second = (last_turn(record[column], column, file, row) for column in columns)
-    query = _query(record, file, row) or first.query or second.query
-    turns = max(first.turns, second.turns)
-    return PastChoice(query, first.response, second.response, outcome, turns, _person(record))
+    return PastChoice(
+        _query(record, file, row) or first.query or second.query,
+        first.response,
+        second.response,
+        outcome,
+        turns=max(first.turns, second.turns),
+        person=_person(record),
+        # Of chosen and rejected, such columns would not say who gave which.
+        llms=("", "") if "chosen" in columns else _llms(record),
+        moment=next((moment_of(record[column]) for column in _TIME_COLUMNS if column in record), None),
+    )
 
 
 def _comparia_vote(record: Mapping[str, Any], file: str, row: int) -> ChoiceOutcome | None:
@@ -137,6 +158,15 @@ def _person(record: Mapping[str, Any]) -> str:
     return next(
         (storable_text(str(value)) for value in values if isinstance(value, str | int) and value != ""), ""
     )
+
+
+def _llms(record: Mapping[str, Any]) -> tuple[str, str]:
+    """Return who answered first and second; empty where a row does not name both."""
+    for columns in _LLM_COLUMNS:
+        one, other = (record.get(column) for column in columns)
+        if isinstance(one, str) and isinstance(other, str):
+            return storable_text(one), storable_text(other)
+    return "", ""
 
 
 def _query(record: Mapping[str, Any], file: str, row: int) -> str:

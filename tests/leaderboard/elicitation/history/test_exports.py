@@ -3,6 +3,7 @@
 import copy
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,42 @@ def test_lmarena_with_parts_also_as_parquet() -> None:
         assert [choice.outcome for choice in found.choices] == list(ChoiceOutcome)
         assert found.choices[0].query == "Which soup?"
         assert [count for _, count in found.left_out] == [1]
+
+
+PRISM = ("prism-utterances.jsonl", "prism-conversations.jsonl")
+
+
+@pytest.mark.parametrize("name", PRISM)
+def test_prism_compares_the_chosen_answer_with_each_other_to_its_prompt(name: str) -> None:
+    for found in (history(name), read_history(as_parquet(name), "prism.parquet")):
+        assert pairs(found) == [
+            ("Leek.", "There are many soups."),
+            ("Leek.", "Tomato, with basil."),
+            ("Half an hour.", "It depends on the soup."),
+        ]
+        assert [(choice.query, choice.turns, choice.llms) for choice in found.choices] == [
+            ("Which soup?", 1, ("m1", "m2")),
+            ("Which soup?", 1, ("m1", "m3")),
+            ("How long?", 2, ("m1", "m1")),
+        ]
+        assert found.people == (("user0", 3),)
+        assert dict(found.left_out) == {DAMAGED: 1, ratings.ALONE: 1}
+
+
+def test_prism_says_when_only_in_its_conversations() -> None:
+    assert {choice.moment for choice in history(PRISM[0]).choices} == {None}
+    noon = datetime(2023, 12, 1, 10, tzinfo=UTC).timestamp()
+    assert {choice.moment for choice in history(PRISM[1]).choices} == {noon}
+
+
+def test_who_answered_and_when_is_kept() -> None:
+    assert history("open-webui-feedback.json").choices[0].llms == ("m1", "m2")
+    votes = history("comparia-votes.jsonl").choices[0]
+    assert (votes.llms, votes.moment) == (("m1", "m2"), datetime(2025, 5, 1, tzinfo=UTC).timestamp())
+    assert history("lmarena-140k.jsonl").choices[0].llms == ("m1", "m2")
+    account = history("comparia-account.json").choices[0]
+    assert account.llms == ("m1", "m2")
+    assert account.moment == datetime(2026, 5, 1, 10, tzinfo=UTC).timestamp()
 
 
 def test_promptfoo_counts_only_what_a_person_rated() -> None:

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from leaderboard.elicitation.choice_model import ChoiceOutcome
-from leaderboard.elicitation.history import chatgpt, read, rows
+from leaderboard.elicitation.history import chatgpt, read
 from leaderboard.elicitation.history.choices import EMPTY, LONG, MAX_CHOICES, SAME, TOO_MANY
 from leaderboard.elicitation.history.read import read_history
 from leaderboard.errors import UploadError
@@ -162,7 +162,7 @@ def test_what_holds_no_choices_is_refused_in_one_sentence(content: bytes, file: 
 
 
 def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "MAX_ROWS", 2)
+    monkeypatch.setattr(read, "UPLOADED", read.ReadingLimits(read.MAX_MEGABYTES, rows=2))
     with pytest.raises(UploadError, match="it has more than 2 rows"):
         read_history(lines(CHOICE, CHOICE, CHOICE), "a.jsonl")
     monkeypatch.setattr(chatgpt, "MAX_UNPACKED_MEGABYTES", 0)
@@ -171,7 +171,7 @@ def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chatgpt, "MAX_MEMBERS", 1)
     with pytest.raises(UploadError, match="it holds more than 1 files"):
         read_history(zipped(conversations__json=b"[]", user__json=b"[]"), "a.zip")
-    monkeypatch.setattr(read, "MAX_MEGABYTES", 0)
+    monkeypatch.setattr(read, "UPLOADED", read.ReadingLimits(megabytes=0, rows=2))
     with pytest.raises(UploadError, match="it is larger than 0 MB"):
         read_history(lines(CHOICE), "a.jsonl")
 
