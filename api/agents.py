@@ -18,7 +18,7 @@ from api import agent_replies, replies
 from api.agent_replies import Compared, ComparedLLM, ListedTopics, OnTopic, RankedInBrief, Why
 from api.asked import Name, Number, Text, benchmark_or_first
 from api.limits import MAX_CRITERIA, MAX_NAMES
-from api.replies import CriterionGiven
+from api.replies import CriterionForCategories
 from crm.criteria import CriteriaSet
 from crm.errors import CRMError
 from db import DatabaseError
@@ -40,7 +40,7 @@ _FEWEST_COMPARED = 2
 _TOPICS_NAMED = 5
 
 Criteria = Annotated[
-    list[Text | CriterionGiven],
+    list[Text | CriterionForCategories],
     Field(max_length=MAX_CRITERIA, description="What the person likes in an answer, one wish each."),
 ]
 Avoided = Annotated[
@@ -211,14 +211,14 @@ def _view(
     service: Service,
     *,
     benchmark: str | None,
-    criteria: Sequence[str | CriterionGiven],
+    criteria: Sequence[str | CriterionForCategories],
     avoid: Sequence[str],
     topics: Sequence[str],
     everyone: bool,
     listing: Listing | None = None,
 ) -> View:
     """Return the view; criteria are read as the command line reads them, and come with the page's floor."""
-    wanted = [one if isinstance(one, str) else one.model_dump(mode="json") for one in criteria]
+    wanted = [one if isinstance(one, str) else one.model_dump(mode="json", by_alias=True) for one in criteria]
     asked = CriteriaSet((*CriteriaSet.from_json(wanted), *CriteriaSet.of(avoided=avoid)))
     slug = benchmark_or_first(benchmark, service)
     return View(

@@ -6,17 +6,30 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
-from api.limits import MAX_CRITERIA, MAX_CRITERION, MAX_NAME, MAX_NAMES
+from api.limits import MAX_CRITERIA, MAX_CRITERION, MAX_NAME, MAX_NAMES, MAX_WITH_NAMES
 from crm.criteria import CriteriaSet
 from leaderboard.service import Service
 from leaderboard.statistics.style_control import Control
-from leaderboard.view import DEFAULT_CRM, MAX_INTERESTS, Against, View
+from leaderboard.view import DEFAULT_CRM, MAX_INTERESTS, Against, View, without_names
 
 Name = Annotated[str, Field(max_length=MAX_NAME)]
 Text = Annotated[str, Field(max_length=MAX_CRITERION)]
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def _within_limit(text: Any) -> Any:
+    """Return a criterion that is short enough but for what it is for."""
+    if isinstance(text, str) and len(without_names(text)) > MAX_CRITERION:
+        raise PydanticCustomError(
+            "string_too_long", "string should have at most {limit} characters", {"limit": MAX_CRITERION}
+        )
+    return text
+
+
+Wish = Annotated[str, Field(max_length=MAX_WITH_NAMES), BeforeValidator(_within_limit)]
 
 
 class ReplyFormat(StrEnum):
@@ -41,11 +54,12 @@ class RankQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", alias_generator=lambda name: name.replace("_", "-"))
 
     benchmark: Name | None = Field(None, description="Slug of the benchmark; by default the first one.")
-    criterion: list[Text] = Field(
+    criterion: list[Wish] = Field(
         [],
         max_length=MAX_CRITERIA,
         description="What you like in an answer; repeatable. As in a link, “avoid|”, “important|” or "
-        "“optional|” may stand before the text.",
+        "“optional|” may stand before the text, and before these “for=NAME|”: then it stands in the list of "
+        "that topic or category, which takes the place of the others there.",
     )
     avoid: list[Text] = Field(
         [], max_length=MAX_CRITERIA, description="What an answer should avoid; repeatable."

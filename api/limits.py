@@ -18,6 +18,8 @@ MAX_CRITERIA = 50
 """Wanted ones and ones to avoid, each."""
 MAX_CRITERION = 340
 """Characters of a criterion with its flags, as a link has it; of its text as of any, 300."""
+MAX_WITH_NAMES = 4000
+"""The same with the categories that it is for."""
 MAX_NAME = 200
 """Characters of the name of a topic, an LLM, a judge, an organisation."""
 MAX_NAMES = 100

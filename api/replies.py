@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.limits import MAX_CRITERIA, MAX_NAME, MAX_PAIRS, MAX_TEXT
+from api.limits import MAX_CRITERIA, MAX_NAME, MAX_NAMES, MAX_PAIRS, MAX_TEXT
 from crm.criteria import MAX_LENGTH, Polarity, Weight
 from crm.data.pairs import pair_from_json
 from crm.protocol import CRM
@@ -165,6 +165,17 @@ class CriterionGiven(BaseModel):
     text: str = Field(min_length=1, max_length=MAX_LENGTH)
     weight: Weight = Weight.ESSENTIAL
     polarity: Polarity = Polarity.WANT
+
+
+class CriterionForCategories(CriterionGiven):
+    """A criterion that may stand in the list of some categories alone."""
+
+    only_for: list[Annotated[str, Field(min_length=1, max_length=MAX_NAME)]] = Field(
+        [],
+        alias="for",
+        max_length=MAX_NAMES,
+        description="Topics or categories whose own list it stands in, instead of those for everything.",
+    )
 
 
 class PairGiven(BaseModel):

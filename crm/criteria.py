@@ -12,11 +12,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from crm.errors import CriterionError
 from crm.paths import BUNDLED
@@ -28,6 +28,8 @@ from parsing.messages import REORDERING
 MAX_LENGTH = 300
 """Characters in one criterion; the sentence encoder reads 256 tokens."""
 MAX_CRITERIA = 200
+MAX_NAMES, MAX_NAME = 100, 200
+"""Categories that one criterion may be for, and characters in the name of one."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -68,13 +70,19 @@ Wording = tuple[str, Polarity]
 class Criterion:
     """One preference statement; its text is normalised when it is made.
 
+    Attributes:
+        only_for: The categories or topics in whose list it stands, sorted; none means the common list, which
+            holds everywhere else. A judge is never asked with any: it gets ``CriteriaSet.for_query``.
+
     Raises:
-        CriterionError: The text is empty or longer than ``MAX_LENGTH`` characters.
+        CriterionError: The text is empty or longer than ``MAX_LENGTH`` characters; a category has no name or
+            a long one, or there are too many.
     """
 
     text: str
     weight: Weight = Weight.ESSENTIAL
     polarity: Polarity = Polarity.WANT
+    only_for: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         text = normalise(self.text)
@@ -86,6 +94,8 @@ class Criterion:
                 f"shorten it to {MAX_LENGTH} or split it over several lines."
             )
         object.__setattr__(self, "text", text)
+        if self.only_for:
+            object.__setattr__(self, "only_for", _names(self.only_for, text))
 
     @property
     def wording(self) -> Wording:
@@ -97,8 +107,14 @@ class Criterion:
         """Weight times polarity, the factor of this criterion's margin in the sum over criteria."""
         return self.weight.value_in_sum * self.polarity.sign
 
+    @property
+    def everywhere(self) -> Criterion:
+        """The criterion as a judge is asked by it, whatever it is for."""
+        return replace(self, only_for=()) if self.only_for else self
+
     def __str__(self) -> str:
-        return f"Avoid: {self.text}" if self.polarity is Polarity.AVOID else self.text
+        wish = f"Avoid: {self.text}" if self.polarity is Polarity.AVOID else self.text
+        return f"For {', '.join(self.only_for)}: {wish}" if self.only_for else wish
 
     @classmethod
     def parse(cls, line: str, weight: Weight = Weight.ESSENTIAL) -> Criterion:
@@ -109,7 +125,7 @@ class Criterion:
 
     @classmethod
     def from_json(cls, value: str | Mapping[str, object]) -> Criterion:
-        """Read a criterion from a text or an object with text, weight and polarity.
+        """Read a criterion from a text or an object with text, weight, polarity and ``for``, a list of names.
 
         Raises:
             CriterionError: Neither a text nor such an object, or an unknown weight or polarity.
@@ -118,22 +134,28 @@ class Criterion:
             return cls.parse(value)
         if not isinstance(value, Mapping) or not isinstance(value.get("text"), str):
             raise CriterionError('A criterion is a text or an object {"text", "weight", "polarity"}.')
+        names = value.get("for", [])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise CriterionError('What a criterion is “for” is a list of categories, as in ["Gaming"].')
         return cls(
             str(value["text"]),
             _member(Weight, value.get("weight", Weight.ESSENTIAL), "weight"),
             _member(Polarity, value.get("polarity", Polarity.WANT), "polarity"),
+            tuple(names),
         )
 
-    def to_json(self) -> dict[str, str]:
-        """Return the object that ``from_json`` reads."""
-        return {"text": self.text, "weight": self.weight.value, "polarity": self.polarity.value}
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that ``from_json`` reads; without ``for`` where it is for everything."""
+        found = {"text": self.text, "weight": self.weight.value, "polarity": self.polarity.value}
+        return {**found, "for": list(self.only_for)} if self.only_for else found
 
 
 @dataclass(frozen=True)
 class CriteriaSet:
     """The criteria of one person in the order they were written; none means the default ranking ∅.
 
-    A criterion written twice counts once, with the weight it was given last.
+    A criterion written twice in one list counts once, with the weight it was given last. Those for a category
+    are its list, which takes the place of the common one there.
 
     Raises:
         CriterionError: More than ``MAX_CRITERIA`` criteria.
@@ -142,7 +164,7 @@ class CriteriaSet:
     criteria: tuple[Criterion, ...] = ()
 
     def __post_init__(self) -> None:
-        unique = {(criterion.text, criterion.polarity): criterion for criterion in self.criteria}
+        unique = {(*criterion.wording, criterion.only_for): criterion for criterion in self.criteria}
         if len(unique) > MAX_CRITERIA:
             raise CriterionError(
                 f"There are {len(unique)} criteria: keep the {MAX_CRITERIA} that matter most to you."
@@ -157,6 +179,44 @@ class CriteriaSet:
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.criteria)) or "∅"
+
+    @cached_property
+    def common(self) -> CriteriaSet:
+        """The common list: what holds where no list of a category does."""
+        if not self.names:
+            return self
+        return CriteriaSet(tuple(criterion for criterion in self.criteria if not criterion.only_for))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The categories and topics with a list of their own, in the order of its first criterion."""
+        return tuple(dict.fromkeys(name for criterion in self.criteria for name in criterion.only_for))
+
+    @cached_property
+    def lists(self) -> dict[tuple[str, ...], CriteriaSet]:
+        """The criteria by what they are for, the common list first, also where it is empty."""
+        by_names: dict[tuple[str, ...], list[Criterion]] = {(): []}
+        for criterion in self.criteria:
+            by_names.setdefault(criterion.only_for, []).append(criterion)
+        return {names: CriteriaSet(tuple(found)) for names, found in by_names.items()}
+
+    def with_list(self, names: tuple[str, ...], criteria: CriteriaSet) -> CriteriaSet:
+        """Return the set with other criteria, whatever they are for now, as what is for some categories."""
+        lists = self.lists | {names: criteria}
+        return CriteriaSet(
+            tuple(replace(each, only_for=key) for key, found in lists.items() for each in found)
+        )
+
+    def of_name(self, name: str) -> CriteriaSet:
+        """Return the list of a category or topic as its criteria were written; none if it has no own one."""
+        return CriteriaSet(tuple(criterion for criterion in self.criteria if name in criterion.only_for))
+
+    def for_query(self, topic: str, category: str) -> CriteriaSet:
+        """Return what a judge is asked by: the list of the query's topic, else its category's, else the
+        common one."""
+        name = next((name for name in (topic, category) if name in self.names), None)
+        found = self.common if name is None else self.of_name(name)
+        return CriteriaSet(tuple(criterion.everywhere for criterion in found))
 
     @cached_property
     def key(self) -> str:
@@ -184,6 +244,17 @@ class CriteriaSet:
             tuple(Criterion.parse(text) for text in wanted)
             + tuple(Criterion(Criterion.parse(text).text, polarity=Polarity.AVOID) for text in avoided)
         )
+
+
+def _names(names: Iterable[str], text: str) -> tuple[str, ...]:
+    """Return the names of categories sorted; a CriterionError if one is empty or long, or there are many."""
+    found = tuple(sorted({normalise(name) for name in names}))
+    if len(found) > MAX_NAMES or not all(0 < len(name) <= MAX_NAME for name in found):
+        raise CriterionError(
+            f"“{text[:40]}” is for a category without a name, one with more than {MAX_NAME} characters, or "
+            f"more than {MAX_NAMES} of them: name the categories as the list of topics does."
+        )
+    return found
 
 
 def normalise(text: str) -> str:

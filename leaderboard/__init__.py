@@ -1,8 +1,8 @@
 """From a person's view to a ranking of LLMs for them, without Streamlit.
 
 - `view`: what a person chose, as a value that a link carries; `selection`: which queries that means
-- `request`: a view with what it names looked up; `result`: what a page shows of it
-- `several_wishes`: a line that lists several criteria
+- `request`: a view with what it names looked up; `judged`: what is judged; `result`: what a page shows of it
+- `several_wishes`: a line that lists several criteria; `coach`: what a broad one may mean, and examples
 - `reading`: how the judge reads a criterion; `amounts`: how much there is of what criteria count
 - `service`: from a view to a leaderboard, joining this with `db` and `crm`
 - `benchmark`: a stored benchmark as a judge sees it; `stored_arrays`: what is stored of its responses

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crm.cli_runner import run_cli
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Polarity
 from crm.errors import CRMError
 from db import DatabaseError
 from db.repositories.benchmarks import find_benchmark, get_benchmark
@@ -42,6 +42,7 @@ from leaderboard.view import (
     DEFAULT_CRM,
     Against,
     View,
+    read_for,
     read_interests,
     read_topic_weights,
 )
@@ -70,6 +71,14 @@ def rank(
         list[str] | None, typer.Option(help="What you like in an answer; repeatable.")
     ] = None,
     avoid: Annotated[list[str] | None, typer.Option(help="What an answer should avoid; repeatable.")] = None,
+    criterion_for: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=TEXT", help="What you like in answers on a topic; repeatable."),
+    ] = None,
+    avoid_for: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=TEXT", help="What answers on a topic should avoid; repeatable."),
+    ] = None,
     crm: Annotated[str, typer.Option(help="Name of the judge.")] = DEFAULT_CRM,
     soft: Annotated[bool, typer.Option(help="Mean probabilities instead of shares of wins.")] = False,
     control: Annotated[
@@ -142,7 +151,13 @@ def rank(
     view = View(
         benchmark,
         tuple(topic or ()),
-        CriteriaSet.of(criterion or (), avoid or ()),
+        CriteriaSet(
+            (
+                *CriteriaSet.of(criterion or (), avoid or ()),
+                *read_for(criterion_for or ()),
+                *read_for(avoid_for or (), Polarity.AVOID),
+            )
+        ),
         crm,
         soft,
         control,

@@ -26,6 +26,8 @@ from leaderboard.view import View
 BEST_GRADE = 5.0
 MAX_CRITERIA = 20
 """So many are graded; each costs a score matrix."""
+_LEAST = 1e-9
+"""What a query counts that LLMs are not compared on, lest nothing counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +64,29 @@ def alignment(service: Service, view: View) -> Alignment | None:
     if not criteria:
         return None
     plain = replace(view, soft=True, control=Control.NONE)
-    scored = service.scored(replace(plain, criteria=CriteriaSet(criteria[:1])))
-    if not scored.request.is_instant:
+    whole = service.scored(replace(plain, criteria=CriteriaSet(criteria)))
+    if not whole.request.is_instant:
         return None
-    rest = (service.scored(replace(plain, criteria=CriteriaSet((one,)))) for one in criteria[1:])
-    grades = np.stack([mean_grades(one) for one in (scored, *rest)], axis=1)
-    return Alignment(scored.request.llms, criteria, grades, pref_align(grades, criteria))
+    scored = [_alone(service, whole, plain, one) for one in criteria]
+    grades = np.stack([mean_grades(one) for one in scored], axis=1)
+    return Alignment(whole.request.llms, criteria, grades, mean_grade(grades, _shares(whole, criteria)))
+
+
+def _alone(service: Service, whole: Scored, view: View, criterion: Criterion) -> Scored:
+    """Return what one criterion of a view alone comes to, on the queries in whose list it stands."""
+    scored = service.scored(replace(view, criteria=CriteriaSet((criterion.everywhere,))))
+    counted = scored.counted & whole.request.queries_of(criterion)
+    return replace(scored, counted=counted) if counted.any() else scored
+
+
+def _shares(whole: Scored, criteria: Sequence[Criterion]) -> NDArray[np.float64]:
+    """Return how much each criterion counts ``[n]``: its share of its list, over the queries."""
+    weights = np.array([criterion.weight.value_in_sum for criterion in criteria])
+    inside = np.array([whole.request.queries_of(criterion) for criterion in criteria])
+    of_query = weights[:, np.newaxis] * inside  # [n, Q]
+    total = of_query.sum(axis=0)
+    share = of_query / np.where(total > 0, total, 1.0)
+    return np.asarray(share @ (whole.weights + _LEAST), dtype=np.float64)
 
 
 def won_alone(
@@ -79,9 +98,12 @@ def won_alone(
     ``Service.leaderboard``.
     """
     plain = replace(view, soft=False, control=Control.NONE, floor=None, must_have=False, keep_unjudged=True)
-    found = {}
+    found: dict[Criterion, dict[str, float]] = {}
+    if not criteria:
+        return found
+    whole = service.scored(plain)
     for criterion in criteria:
-        scored = service.scored(replace(plain, criteria=CriteriaSet((criterion,))))
+        scored = _alone(service, whole, plain, criterion)
         if not scored.request.is_instant:
             return {}
         won = scored.rated().win_rate
@@ -96,5 +118,9 @@ def mean_grades(scored: Scored) -> NDArray[np.float64]:
 
 def pref_align(grades: NDArray[np.float64], criteria: tuple[Criterion, ...]) -> NDArray[np.float64]:
     """Weighted mean of grades ``[L, n]`` under the criteria's weights ``[L]``."""
-    weight = np.array([criterion.weight.value_in_sum for criterion in criteria])
+    return mean_grade(grades, np.array([criterion.weight.value_in_sum for criterion in criteria]))
+
+
+def mean_grade(grades: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean of grades ``[L, n]``, each criterion counting so much ``[n]``: ``[L]``."""
     return np.asarray(grades @ (weight / weight.sum()), dtype=np.float64)

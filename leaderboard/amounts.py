@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet
-from crm.protocol import CRM, CountsAmounts, JudgedBenchmark
+from crm.protocol import CRM, Amounts, CountsAmounts, JudgedBenchmark
 from leaderboard.statistics.win_rate import weighted_means
 
 _MOST = 3
@@ -53,14 +53,18 @@ class MeanAmount:
 
 def mean_amounts(
     crm: CRM,
-    criteria: CriteriaSet,
+    lists: Sequence[tuple[CriteriaSet, NDArray[np.bool_]]],
     benchmark: JudgedBenchmark,
     weights: NDArray[np.floating],
     llms: Sequence[str],
 ) -> tuple[MeanAmount, ...]:
     """Return the weightiest of what the criteria count; nothing of a judge that does not count.
 
+    What several lists count is meant over their queries together. Where they wish for different amounts of
+    it, none is said to be wished.
+
     Args:
+        lists: Criteria and the queries ``[Q]`` that they hold on, as of ``Request.lists``.
         weights: How much each query counts ``[Q]``, 0 for one that does not.
         llms: The LLMs that are ranked, as of ``Request.llms``.
 
@@ -69,14 +73,30 @@ def mean_amounts(
     """
     if not isinstance(crm, CountsAmounts):
         return ()
-    found = []
-    for counted in crm.amounts(criteria, benchmark)[:_MOST]:
-        means = weighted_means(counted.amount, weights).tolist()
-        by_llm = dict(zip(llms, means, strict=False))  # what is left over is the baseline's
-        baseline = means[-1] if len(means) > len(llms) else math.nan
-        kept: dict[str, float] = {}
-        if counted.kept is not None:
-            known = np.where(np.isnan(counted.amount), np.nan, counted.kept)
-            kept = dict(zip(llms, weighted_means(known, weights).tolist(), strict=False))
-        found.append(MeanAmount(counted.unit, by_llm, baseline, counted.wished, counted.limit, kept))
-    return tuple(found)
+    by_unit: dict[str, list[tuple[Amounts, NDArray[np.bool_]]]] = {}
+    for criteria, queries in lists:
+        if (weights * queries).any():
+            for counted in crm.amounts(criteria, benchmark)[:_MOST]:
+                by_unit.setdefault(counted.unit, []).append((counted, queries))
+    return tuple(_mean_amount(counted, weights, llms) for counted in [*by_unit.values()][:_MOST])
+
+
+def _mean_amount(
+    counted: Sequence[tuple[Amounts, NDArray[np.bool_]]],
+    weights: NDArray[np.floating],
+    llms: Sequence[str],
+) -> MeanAmount:
+    """Return the mean of one unit over the queries of all lists that count it."""
+    first = counted[0][0]
+    alike = len({(each.wished, each.limit) for each, _ in counted}) == 1
+    within = weights * np.any([queries for _, queries in counted], axis=0)
+    means = weighted_means(first.amount, within).tolist()
+    by_llm = dict(zip(llms, means, strict=False))  # what is left over is the baseline's
+    baseline = means[-1] if len(means) > len(llms) else math.nan
+    if not alike:
+        return MeanAmount(first.unit, by_llm, baseline)
+    kept: dict[str, float] = {}
+    if first.kept is not None:
+        known = np.where(np.isnan(first.amount), np.nan, first.kept)
+        kept = dict(zip(llms, weighted_means(known, within).tolist(), strict=False))
+    return MeanAmount(first.unit, by_llm, baseline, first.wished, first.limit, kept)

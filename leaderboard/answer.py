@@ -16,6 +16,7 @@ import numpy as np
 from crm import registry
 from crm.criteria import Criterion
 from leaderboard.amounts import MeanAmount
+from leaderboard.coach import alike_sentences
 from leaderboard.listed import Listed
 from leaderboard.llm_facts.choosing import Choice
 from leaderboard.reading import Badge, CriterionReading, reading_of
@@ -344,6 +345,7 @@ class _Maker:
             hidden = f"{_number(better, 'LLM')} that {'ranks' if better == 1 else 'rank'} higher"
             found.append(f"Your filters hide {hidden}.")
         found += filter(None, (self._kept_by_nobody(amount) for amount in board.amounts))
+        found += alike_sentences(board.amounts, self.evidence.won, board.llms)
         if missed := missed_in_words(board.misses.get(first, ())):
             found.append(f"None of them meets everything essential: {self.title(first)} {missed}.")
         n = len(board.ranking.llms)

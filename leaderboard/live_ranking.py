@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
@@ -13,17 +14,48 @@ from crm.protocol import CRM
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
+from leaderboard.judged import by_lists
 from leaderboard.request import Request
 from leaderboard.result import Judging, Leaderboard
-from leaderboard.scoring_jobs.progress import Progress, State
+from leaderboard.scoring_jobs.progress import Progress, State, together
 from leaderboard.scoring_jobs.scheduler import ANYBODY, ScheduledTask, Scheduler
 from leaderboard.scoring_jobs.task import ScoringTask
+from leaderboard.statistics.duels import Margins
 from leaderboard.statistics.ranking import Ranking
 from leaderboard.statistics.win_rate import Mask
 
 _RANKINGS_KEPT = 64
 
 DefaultOn = Callable[[Mask], Ranking]
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What fills the score matrix of a request: a job for each list, on its selected queries ``[Q]``."""
+
+    request: Request
+    parts: tuple[tuple[ScheduledTask, Mask], ...]
+
+    @property
+    def prob(self) -> NDArray[np.float32]:
+        """What is judged so far ``[L, Q]``, each query by its list."""
+        found = by_lists([(job.task.matrix.prob, queries) for job, queries in self.parts])
+        assert not isinstance(found, Margins)  # of matrices
+        return found
+
+    @property
+    def n_judged(self) -> int:
+        """Number of pairs that have been judged."""
+        return sum(job.task.matrix.n_judged for job, _ in self.parts)
+
+    @property
+    def unfinished(self) -> tuple[ScheduledTask, ...]:
+        """The jobs with something left to do."""
+        return tuple(job for job, queries in self.parts if job.task.matrix.todo[:, queries].any())
+
+    def comparable(self) -> Mask:
+        """Return the queries ``[Q]`` on which all LLMs have been judged."""
+        return np.asarray(np.any([job.task.matrix.comparable(at) for job, at in self.parts], axis=0))
 
 
 class LiveRankings:
@@ -65,26 +97,24 @@ class LiveRankings:
         """
         if not request.selected.any():
             raise LeaderboardError("No query is selected: choose at least one topic that has queries.")
-        jobs = self._needed(request)
+        works = self._needed(request)
         if subscriber is not None:
-            self._subscribe(jobs, subscriber, request, patience)
-        own, *comparison = (
-            self._scheduler.progress(job, subscriber or ANYBODY, request.selected) for job in jobs
-        )
-        return self._ranked(request, jobs, Judging(own, *comparison), default_on)
+            self._subscribe(works, subscriber, patience)
+        own, *comparison = (self._progress(work, subscriber) for work in works)
+        return self._ranked(request, works, Judging(own, *comparison), default_on)
 
     def comparison(
         self, request: Request, subscriber: str | None, patience: float
     ) -> tuple[Ranking | None, Judging]:
         """Return ∅ for a view whose criteria need no time, None until it is judged; raises as ``task``."""
-        [job] = self._needed(request)
+        [work] = self._needed(request)
         if subscriber is not None:
-            self._subscribe([job], subscriber, request, patience)
-        progress = self._scheduler.progress(job, subscriber or ANYBODY, request.selected)
+            self._subscribe([work], subscriber, patience)
+        progress = self._progress(work, subscriber)
         judging = Judging(Progress(State.FINISHED, progress.pairs_all, progress.pairs_all), progress)
         if progress.state is not State.FINISHED:
             return None, judging
-        return self._ranking(request, job.task, request.selected), judging
+        return self._ranking(work, request.selected), judging
 
     def judged(
         self, request: Request, default_on: DefaultOn
@@ -93,17 +123,15 @@ class LiveRankings:
 
         Raises as ``task``.
         """
-        own, *comparison = (job.task for job in self._needed(request))
-        matrix, selected = own.matrix, request.selected
-        counted = matrix.comparable(selected) if matrix.todo[:, selected].any() else selected
+        own, *comparison = self._needed(request)
+        counted = own.comparable() if own.unfinished else request.selected
         if request.view.floor is None or not counted.any() or not request.criteria:
-            return matrix.prob, counted, None
+            return own.prob, counted, None
         if not comparison:
-            return matrix.prob, counted, request.under_floor(default_on(counted))
+            return own.prob, counted, request.under_floor(default_on(counted))
         [under_default] = comparison
-        known = not under_default.matrix.todo[:, selected].any()
-        default = self._ranking(request, under_default, counted) if known else None
-        return matrix.prob, counted, request.under_floor(default)
+        default = None if under_default.unfinished else self._ranking(under_default, counted)
+        return own.prob, counted, request.under_floor(default)
 
     def stop(self, request: Request, subscriber: str) -> None:
         """The subscriber wants no more of the work that is left."""
@@ -117,43 +145,54 @@ class LiveRankings:
         self, request: Request, on_progress: Callable[[Progress], None] | None, *, compare: bool
     ) -> None:
         """Do the view's work in this thread; see ``Service.judge``."""
-        for job in self._needed(request):
-            if compare or job.task.criteria == request.criteria:
-                job.task.judge_now(request.selected, on_progress)
+        for work in self._needed(request):
+            if compare or work.request is request:
+                for job, queries in work.parts:
+                    job.task.judge_now(queries, on_progress)
 
-    def _needed(self, request: Request) -> list[ScheduledTask]:
-        """Return the jobs of the view's slow judges, in the order in which they are done."""
+    def _needed(self, request: Request) -> list[_Work]:
+        """Return the work of the view's slow judges, in the order in which it is done."""
         asked = [request, request.default] if request.criteria else [request]
-        return [
-            self._scheduler.job(one.benchmark, one.crm, one.criteria) for one in asked if not one.is_instant
-        ]
+        return [self._work(one) for one in asked if not one.is_instant]
 
-    def _subscribe(
-        self, jobs: list[ScheduledTask], subscriber: str, request: Request, patience: float
-    ) -> None:
+    def _work(self, request: Request) -> _Work:
+        parts = [(criteria, queries & request.selected) for criteria, queries in request.lists]
+        wanted = [part for part in parts if part[1].any()] or parts[:1]
+        return _Work(
+            request,
+            tuple(
+                (self._scheduler.job(request.benchmark, request.crm, criteria), queries)
+                for criteria, queries in wanted
+            ),
+        )
+
+    def _subscribe(self, works: Sequence[_Work], subscriber: str, patience: float) -> None:
         """Subscribe to the jobs one after the other, each until it is finished or patience is over."""
         until = monotonic() + patience
-        for job in jobs:
-            self._scheduler.subscribe(job, subscriber, request.selected)
-            self._scheduler.wait(job, subscriber, request.selected, max(0.0, until - monotonic()))
-            if self._scheduler.progress(job, subscriber, request.selected).state is not State.FINISHED:
+        for job, queries in (part for work in works for part in work.parts):
+            self._scheduler.subscribe(job, subscriber, queries)
+            self._scheduler.wait(job, subscriber, queries, max(0.0, until - monotonic()))
+            if self._scheduler.progress(job, subscriber, queries).state is not State.FINISHED:
                 return
+
+    def _progress(self, work: _Work, subscriber: str | None) -> Progress:
+        who = subscriber or ANYBODY
+        return together([self._scheduler.progress(job, who, queries) for job, queries in work.parts])
 
     def _with_next(self, request: Request, act: Callable[[ScheduledTask], None]) -> None:
         """Do something with the first of the view's jobs that is not finished, if there is any."""
-        for job in self._needed(request):
-            if job.task.matrix.todo[:, request.selected].any():
-                act(job)
-                return
+        for job in (job for work in self._needed(request) for job in work.unfinished):
+            act(job)
+            return
 
     def _ranked(
-        self, request: Request, jobs: list[ScheduledTask], judging: Judging, default_on: DefaultOn
+        self, request: Request, works: Sequence[_Work], judging: Judging, default_on: DefaultOn
     ) -> Leaderboard:
-        own, under_default = jobs[0].task, jobs[-1].task
+        own, under_default = works[0], works[-1]
         finished = judging.own.state is State.FINISHED
-        counted = request.selected if finished else own.matrix.comparable(request.selected)
+        counted = request.selected if finished else own.comparable()
         if not counted.any():
-            nothing = np.full_like(own.matrix.prob, np.nan)
+            nothing = np.full_like(own.prob, np.nan)
             return request.leaderboard(
                 request.rank(nothing, request.selected), None, counted=counted, judging=judging
             )
@@ -161,19 +200,16 @@ class LiveRankings:
         if request.criteria and request.default.is_instant:
             default = default_on(counted)
         elif judging.comparison is None or judging.comparison.state is State.FINISHED:
-            default = self._ranking(request, under_default, counted)
-        ranking = self._ranking(request, own, counted, request.under_floor(default))
-        return request.leaderboard(ranking, default, counted=counted, judging=judging, judged=own.matrix.prob)
+            default = self._ranking(under_default, counted)
+        ranking = self._ranking(own, counted, request.under_floor(default))
+        return request.leaderboard(ranking, default, counted=counted, judging=judging, judged=own.prob)
 
-    def _ranking(
-        self, request: Request, task: ScoringTask, counted: Mask, under_floor: Mask | None = None
-    ) -> Ranking:
+    def _ranking(self, work: _Work, counted: Mask, under_floor: Mask | None = None) -> Ranking:
         """Return the ranking on the counted queries, computed once until more is judged."""
-        matrix = task.matrix
+        request = work.request
         floor = None if under_floor is None else under_floor.tobytes()
-        state = task.criteria.key, matrix.n_judged, counted.tobytes(), floor
-        judged_by = request if task.criteria else request.default
+        state = request.criteria.key, work.n_judged, counted.tobytes(), floor
         return self._rankings.get(
-            (judged_by.benchmark_key, request.scoring, *state),
-            lambda: judged_by.rank(matrix.prob, counted, under_floor),
+            (request.benchmark_key, request.scoring, *state),
+            lambda: request.rank(work.prob, counted, under_floor),
         )

@@ -40,5 +40,5 @@ def reading_of(crm: CRM, checked: CheckedCriteria, criterion: Criterion) -> Crit
         return CriterionReading(Badge.LEFT_OUT)
     if any(warning.criterion == criterion for warning in checked.warnings):
         return CriterionReading(Badge.DOUBTFUL)
-    found = crm.reliability(criterion)
+    found = crm.reliability(criterion.everywhere)
     return CriterionReading(_OF[found.read_as], reading_sentence(found))

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +26,11 @@ from leaderboard.amounts import mean_amounts
 from leaderboard.benchmark import LoadedBenchmark, embed_command
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
+from leaderboard.judged import Judged
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.llm_facts.votes import kind_of, ratings_of, ratings_on
 from leaderboard.result import Judging, Leaderboard
-from leaderboard.selection import chosen_parts, topic_weights_with
+from leaderboard.selection import chosen_parts, lists_of_queries, topic_weights_with
 from leaderboard.sentences import (
     interpret,
     not_compared_in_words,
@@ -56,6 +56,8 @@ from leaderboard.statistics.style_control import Control
 from leaderboard.statistics.win_rate import CLOSE, Mask, interest_weights
 from leaderboard.view import Against, View
 
+_LEAST_COUNT = 1e-9
+"""Of a list that no selected query has."""
 _FEWEST_COMPLETE = 2
 """With fewer LLMs that answered all parts of a choice, there is nobody to be compared with."""
 
@@ -108,13 +110,26 @@ class CheckedCriteria:
 
 def check_criteria(crm: CRM, view: View) -> CheckedCriteria:
     """Leave out what the judge cannot judge, unless the view keeps it."""
-    warnings = criterion_warnings(crm, view.criteria)
+    warnings = _warnings_by_list(crm, view.criteria)
     left_out = tuple(item for item in warnings if item.criterion is not None and not view.keep_unjudged)
     if not left_out:
         return CheckedCriteria(view.criteria, (), warnings)
     unjudged = {item.criterion for item in left_out}
     ranked = CriteriaSet(tuple(item for item in view.criteria if item not in unjudged))
-    return CheckedCriteria(ranked, left_out, criterion_warnings(crm, ranked))
+    return CheckedCriteria(ranked, left_out, _warnings_by_list(crm, ranked))
+
+
+def _warnings_by_list(crm: CRM, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:
+    """Return what the judge says of each list by itself, of the criteria as they were written."""
+    if not criteria.names:
+        return criterion_warnings(crm, criteria)
+    found = list[CriterionWarning]()
+    for listed in (criteria.common, *map(criteria.of_name, criteria.names)):
+        written = {criterion.everywhere: criterion for criterion in listed}
+        for warning in criterion_warnings(crm, CriteriaSet(tuple(written))):
+            asked = warning.criterion
+            found.append(warning if asked is None else replace(warning, criterion=written.get(asked, asked)))
+    return tuple(dict.fromkeys(found))
 
 
 MAX_MUSTS = 20
@@ -178,9 +193,6 @@ LEAST_ANSWERED: Mapping[Against, float] = {Against.BASELINE: 1 / 2, Against.ALL:
 A win rate over a baseline is that of the queries answered, whatever the others would be like; in duels all
 are compared on what they share, and intervals say what an LLM's missing categories hide."""
 
-Judged: TypeAlias = NDArray[np.float32] | Margins
-"""What a ranking is made from: a score matrix against the baseline, or the margins of all responses."""
-
 
 @dataclass(frozen=True, eq=False)
 class Request:
@@ -217,6 +229,27 @@ class Request:
     def criteria(self) -> CriteriaSet:
         """What the ranking is made by."""
         return self.checked.ranked
+
+    @cached_property
+    def lists(self) -> tuple[tuple[CriteriaSet, Mask], ...]:
+        """What the judge is asked by, and on which queries ``[Q]``; one list without any of a category."""
+        return lists_of_queries(self.benchmark.record, self.criteria)
+
+    def list_at(self, query: int) -> CriteriaSet:
+        """What the judge is asked by on one query."""
+        return next(criteria for criteria, queries in self.lists if queries[query])
+
+    def queries_of(self, criterion: Criterion) -> Mask:
+        """The queries ``[Q]`` in whose list a criterion of the view stands."""
+        asked = criterion.everywhere
+        found = [queries for criteria, queries in self.lists if asked in criteria.criteria]
+        return np.asarray(np.any([np.zeros_like(self.selected), *found], axis=0))
+
+    def _counts(self, queries: Mask) -> float:
+        """Return how much the selected ones of some queries ``[Q]`` count."""
+        weights = self.weighting.weights
+        within = self.selected & queries
+        return float(within.sum() if weights is None else weights[within].sum()) + _LEAST_COUNT
 
     @property
     def against(self) -> Against:
@@ -275,7 +308,10 @@ class Request:
     @property
     def musts(self) -> tuple[Criterion, ...]:
         """The K criteria that are a must: Essential ones, if asked for, of a judge that needs no time."""
-        return essential(self.criteria)[:MAX_MUSTS] if self.view.must_have and self.is_instant else ()
+        if not (self.view.must_have and self.is_instant):
+            return ()
+        asked = (must for must in essential(self.criteria) if (self.queries_of(must) & self.selected).any())
+        return tuple(asked)[:MAX_MUSTS]
 
     def under_floor(self, default: Ranking | None) -> Mask | None:
         """Return which LLMs ``[L]`` are under the view's floor; None without one or while ∅ is not judged."""
@@ -345,7 +381,8 @@ class Request:
 
     def _judge_error(self) -> JudgeError:
         """Return by how much the judge mistakes win rates; of each LLM ``[L]`` where votes hold ∅."""
-        by_judge = win_rate_error(self.crm, self.criteria)
+        errors = [win_rate_error(self.crm, criteria) for criteria, _ in self.lists]
+        by_judge = float(np.average(errors, weights=[self._counts(queries) for _, queries in self.lists]))
         if self.criteria or not self.n_by_votes:
             return by_judge
         return np.where(np.isfinite(self.ratings), min(VOTES_ERROR, by_judge), by_judge)
@@ -471,11 +508,9 @@ class Request:
             judging=judging,
             warnings=self.checked.warnings,
             left_out=self.checked.left_out,
-            absent=self.crm.absent(self.criteria, self.benchmark, counts)
-            if isinstance(self.crm, KnowsWhatIsAbsent)
-            else (),
+            absent=self._absent(counts),
             distant=self.weighting.distant,
-            amounts=mean_amounts(self.crm, self.criteria, self.benchmark, counts, self.llms),
+            amounts=mean_amounts(self.crm, self.lists, self.benchmark, counts, self.llms),
             musts=self.musts,
             misses={llm: tuple(compress(self.musts, row)) for llm, row in missed if row.any()},
             against=self.against,
@@ -487,6 +522,19 @@ class Request:
             and self._is_too_much(self._of_ranked(judged, counted), counted),
             too_few=() if judged is None else self._too_few(judged, counted),
         )
+
+    def _absent(self, counts: NDArray[np.float64]) -> tuple[CriterionWarning, ...]:
+        """Return which criteria are for what hardly any response has, where they count ``[Q]``."""
+        crm = self.crm
+        if not isinstance(crm, KnowsWhatIsAbsent):
+            return ()
+        found = (
+            warning
+            for criteria, queries in self.lists
+            if (counts * queries).any()
+            for warning in crm.absent(criteria, self.benchmark, counts * queries)
+        )
+        return tuple(dict.fromkeys(found))
 
     def _apart(self, judged: Judged, counted: Mask) -> Mask:
         """Return which LLMs ``[L]`` cannot be ranked by what is judged of the counted queries."""

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
+from leaderboard.judged import Judged
 from leaderboard.kept_results import Rating
-from leaderboard.request import Judged, Request
+from leaderboard.request import Request
 from leaderboard.statistics.duels import Margins
 from leaderboard.statistics.win_rate import Mask
 

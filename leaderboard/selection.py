@@ -8,6 +8,7 @@ from difflib import get_close_matches
 import numpy as np
 from numpy.typing import NDArray
 
+from crm.criteria import CriteriaSet
 from db.records import BenchmarkRecord
 from leaderboard.errors import LeaderboardError
 from leaderboard.view import TopicWeight
@@ -96,6 +97,24 @@ def topic_weights_of_queries(
     names = zip(query_categories, query_topics, strict=True)
     found = [by_name.get(topic, by_name.get(category, 1.0)) for category, topic in names]
     return np.array(found, dtype=np.float64)
+
+
+def lists_of_queries(
+    record: BenchmarkRecord, criteria: CriteriaSet
+) -> tuple[tuple[CriteriaSet, NDArray[np.bool_]], ...]:
+    """Return what a judge is asked by, and on which queries ``[Q]``: each query is in one of the lists.
+
+    Raises:
+        LeaderboardError: A list is for what is neither a category nor a topic of the benchmark.
+    """
+    if not criteria.names:
+        return ((criteria, np.ones(len(record.queries), dtype=np.bool_)),)
+    categories, topics = _names(record)
+    check_topics(criteria.names, categories, topics)
+    of_name = {names: criteria.for_query(*names) for names in set(zip(topics, categories, strict=True))}
+    keys = np.array([of_name[names].key for names in zip(topics, categories, strict=True)])
+    distinct = {found.key: found for found in of_name.values()}
+    return tuple((distinct[key], keys == key) for key in sorted(distinct))
 
 
 def indices_of(names: Sequence[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]:

@@ -28,11 +28,11 @@ from leaderboard.benchmark import LoadedBenchmark, response_features, style_coun
 from leaderboard.cache import CacheFigures
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
+from leaderboard.judged import Judged, by_lists
 from leaderboard.kept_results import KeptResults, Rating
 from leaderboard.live_ranking import LiveRankings
 from leaderboard.logs import told
 from leaderboard.request import (
-    Judged,
     Request,
     check_criteria,
     check_opponents,
@@ -44,7 +44,7 @@ from leaderboard.result import Judging, Leaderboard
 from leaderboard.scored import Scored
 from leaderboard.scoring_jobs.progress import Progress, State
 from leaderboard.scoring_jobs.scheduler import ANYBODY
-from leaderboard.selection import queries_with
+from leaderboard.selection import lists_of_queries, queries_with
 from leaderboard.statistics.anchoring import anchored
 from leaderboard.statistics.duels import Margins
 from leaderboard.statistics.foretelling import with_foretold
@@ -260,8 +260,10 @@ class Service:
         """Return which LLMs ``[L]`` miss one must on the view's queries."""
         view, selected, weights = request.view, request.selected, request.weighting.weights
 
+        selected = selected & request.queries_of(must)
+
         def found() -> Mask:
-            judged = self._judged(request, CriteriaSet((must,)))
+            judged = self._judged_by(request, CriteriaSet((must.everywhere,)))
             return misses(judged, selected * (1.0 if weights is None else weights))
 
         weighed_by = view.topic_weights, view.interests, request.against
@@ -324,6 +326,19 @@ class Service:
 
     def _judged(self, request: Request, criteria: CriteriaSet) -> Judged:
         """Return what a judge that needs no time says under the criteria, for the view's opponents."""
+        lists = lists_of_queries(request.benchmark.record, criteria)
+        return by_lists([(self._judged_by(request, one), queries) for one, queries in lists])
+
+    def response_margins(self, request: Request) -> Margins:
+        """Return how all responses stand, each query by its list; a LeaderboardError as of ``measuring``."""
+        crm = measuring(request.crm)
+        parts = [(self.margins(request.benchmark, crm, one), queries) for one, queries in request.lists]
+        found = by_lists(parts)
+        assert isinstance(found, Margins)  # of margins
+        return found
+
+    def _judged_by(self, request: Request, criteria: CriteriaSet) -> Judged:
+        """Return the same by one list on all queries."""
         if request.against is Against.BASELINE:
             return self.score_matrix(request.benchmark, request.crm, criteria)
         margins = self.margins(request.benchmark, measuring(request.crm), criteria)
@@ -397,15 +412,17 @@ class Service:
         )
 
     def _verdicts(self, request: Request, pair: tuple[str, str], query: int) -> tuple[CriterionVerdict, ...]:
-        crm, checked = request.crm, request.checked
+        crm = request.crm
         if not isinstance(crm, Explains) or crm.representation is None:
             return ()
         first, second = (request.benchmark.arrays_at(crm.representation, llm, query) for llm in pair)
         if MISSING in (first["digest"], second["digest"]):
             return ()
-        reasons_against = {item.criterion: item.reason for item in checked.warnings}
+        reasons_against = {
+            item.criterion.everywhere: item.reason for item in request.checked.warnings if item.criterion
+        }
         verdicts = []
-        for criterion in checked.ranked or (None,):
+        for criterion in request.list_at(query) or (None,):
             prob, reasons = crm.explain(CriteriaSet((criterion,) if criterion else ()), first, second)
             if criterion is None and (ahead := self._ahead_by_votes(request, pair, query)):
                 prob = float(expit(logit(prob) + ahead))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from crm.criteria import CriteriaSet, Criterion
 
@@ -26,7 +27,7 @@ def parts_of(criterion: Criterion) -> tuple[Criterion, ...]:
         not text or len(text.split()) > _MOST_WORDS or _GOES_ON.match(text) for text in texts
     ):
         return ()
-    return tuple(Criterion(text, criterion.weight, criterion.polarity) for text in texts)
+    return tuple(replace(criterion, text=text) for text in texts)
 
 
 def split(criteria: CriteriaSet, listed: Criterion) -> CriteriaSet:

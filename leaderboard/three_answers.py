@@ -198,7 +198,7 @@ def _standing(service: Service, scored: Scored) -> tuple[NDArray[np.float64], Ma
     """Return how answers stand in what is asked, and which are not held back, each ``[L, Q]``."""
     request, judged = scored.request, scored.judged
     if isinstance(request.crm, MeasuresResponses) and not isinstance(judged, Margins):
-        judged = service.margins(request.benchmark, request.crm, request.criteria)
+        judged = service.response_margins(request)
     if not isinstance(judged, Margins):
         return scored.standing, np.ones(judged.shape, dtype=np.bool_)
     rows = slice(len(request.llms))
@@ -241,7 +241,7 @@ def amounts_in(scored: Scored, llm: str, query: int) -> tuple[AmountInAnswer, ..
         return ()
     row = request.benchmark.respondents.index(llm)
     found = []
-    for amounts in request.crm.amounts(request.criteria, request.benchmark)[:MOST_AMOUNTS]:
+    for amounts in request.crm.amounts(request.list_at(query), request.benchmark)[:MOST_AMOUNTS]:
         counted, amount = counted_in(amounts.unit), float(amounts.amount[row, query])
         if counted is not None and not np.isnan(amount):
             found.append(AmountInAnswer(counted, amount))
@@ -256,6 +256,6 @@ def _reasons(scored: Scored, pair: tuple[str, str], query: int, *, in_favour: bo
     first, second = (request.benchmark.arrays_at(crm.representation, llm, query) for llm in pair)
     if MISSING in (first["digest"], second["digest"]):
         return ()
-    _, reasons = crm.explain(request.criteria, first, second)
+    _, reasons = crm.explain(request.list_at(query), first, second)
     speak = [reason.text for reason in reasons if (reason.contribution > 0) == in_favour]
     return tuple(text for text in speak if text not in UNNAMED)[:_MOST_REASONS]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, normalise
 from leaderboard.errors import LeaderboardError
@@ -45,6 +45,8 @@ _FLAGS: Mapping[str, tuple[str, Weight | Polarity]] = {
     "important": ("weight", Weight.IMPORTANT),
     "optional": ("weight", Weight.OPTIONAL),
 }
+_FOR = "for="
+"""Before the name of a category in whose list a criterion stands."""
 
 
 @dataclass(frozen=True)
@@ -176,21 +178,34 @@ def _floor(text: str) -> float | None:
 
 
 def _written(criterion: Criterion) -> str:
-    """``avoid|optional|long-winded items``; a wanted essential criterion is its bare text."""
+    """``for=Gaming|avoid|optional|long-winded items``; a wanted essential criterion is its bare text."""
+    names = [f"{_FOR}{name.replace('%', '%25').replace('|', '%7C')}" for name in criterion.only_for]
     flags = [flag for flag, (attribute, value) in _FLAGS.items() if getattr(criterion, attribute) == value]
     # A text that could itself be taken for flags is set off by an empty one.
     guard = [""] if "|" in criterion.text else []
-    return "|".join([*flags, *guard, criterion.text])
+    return "|".join([*names, *flags, *guard, criterion.text])
+
+
+def without_names(text: str) -> str:
+    """Return a criterion as a link has it without what it is for."""
+    while text.startswith(_FOR) and "|" in text:
+        text = text.split("|", 1)[1]
+    return text
 
 
 def _read(text: str) -> Criterion:
     chosen: dict[str, Weight | Polarity] = {}
+    names = list[str]()
     rest = text
     while "|" in rest:
         flag, remainder = rest.split("|", 1)
         if flag == "":
             rest = remainder
             break
+        if flag.startswith(_FOR):
+            names.append(unquote(flag.removeprefix(_FOR)))
+            rest = remainder
+            continue
         if flag not in _FLAGS:
             break
         attribute, value = _FLAGS[flag]
@@ -201,7 +216,25 @@ def _read(text: str) -> Criterion:
         rest,
         weight if isinstance(weight, Weight) else Weight.ESSENTIAL,
         polarity if isinstance(polarity, Polarity) else Polarity.WANT,
+        tuple(names),
     )
+
+
+def read_for(texts: Iterable[str], polarity: Polarity = Polarity.WANT) -> tuple[Criterion, ...]:
+    """Read criteria for categories, each written as ``NAME=TEXT``; a LeaderboardError if one is not."""
+    found = []
+    for text in texts:
+        name, equals, wish = text.partition("=")
+        if not (equals and name.strip() and wish.strip()):
+            raise LeaderboardError(
+                f"The criterion {text!r} names no category: write NAME=TEXT, as in “Gaming=short answers”."
+            )
+        parsed = Criterion.parse(wish)
+        avoided = polarity is Polarity.AVOID or parsed.polarity is Polarity.AVOID
+        found.append(
+            replace(parsed, polarity=Polarity.AVOID if avoided else Polarity.WANT, only_for=(name.strip(),))
+        )
+    return tuple(found)
 
 
 HEAVIEST = 100.0

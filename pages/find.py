@@ -23,7 +23,7 @@ from leaderboard.elicitation.text import (
 )
 from leaderboard.limits import reading
 from leaderboard.sentences import listed
-from pages._ui.checklist import NextStep, edit_checklist
+from pages._ui.checklist import NextStep, edit_checklists
 from pages._ui.elicitation import (
     at_checklist,
     choose_between_answers,
@@ -140,7 +140,12 @@ def _learn_here(way: str) -> None:
         if at_checklist():
             unasked = MAX_QUESTIONS - len(elicitation.replies)
             early = way == _QUESTIONS and unasked > 0 and elicitation.question is None
-            show_checklist(elicitation, *_next_steps(way), why=SETTLED_SENTENCE if early else "")
+            show_checklist(
+                service().benchmark(slug),
+                elicitation,
+                *_next_steps(way),
+                why=SETTLED_SENTENCE if early else "",
+            )
         elif way == _CHOICES:
             choose_between_answers(service().benchmark(slug))
         else:
@@ -269,8 +274,8 @@ def _show_learnt(learnt: HistoryChecklist, reading: str) -> None:
     draw = st.success if learnt.predicted.significant else st.warning
     draw(plain(prediction_sentence(learnt)))
     st.caption(plain(reading))
-    edit_checklist(
-        learnt.lines,
+    edit_checklists(
+        learnt.checklists,
         learnt_from=learnt_from_sentence(learnt.n_choices),
         next_steps=[NextStep("Bring another file", "history:again", _bring_another, ":material/arrow_back:")],
     )

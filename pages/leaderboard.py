@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crm import registry
+from crm.criteria import CriteriaSet
 from crm.errors import CRMError
 from leaderboard.request import LEAST_ANSWERED
 from leaderboard.sentences import AGAINST_IN_WORDS, listed
@@ -93,6 +94,12 @@ def _guarded_topics(view: View) -> None:
         left_out = "it is" if len(unknown) == 1 else "they are"
         st.error(plain(f"{record.info.title} has no topic {listed(unknown, 'or')}; {left_out} left out."))
         correct_view(topics=tuple(topic for topic in view.topics if topic in known))
+    if missing := [f"“{name}”" for name in view.criteria.names if name not in known]:
+        st.error(
+            plain(f"{record.info.title} has no topic {listed(missing, 'or')}: its criteria are left out.")
+        )
+        kept = tuple(item for item in view.criteria if set(item.only_for) <= set(known))
+        correct_view(criteria=CriteriaSet(kept))
     choose_topics(record, st.session_state.view.topics)
     choose_weights(record, st.session_state.view)
 

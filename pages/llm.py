@@ -201,7 +201,8 @@ def _pair(leaderboard: Leaderboard, report: PairReport) -> None:
             opponent = f"{role}: {leaderboard.titles[report.opponent]}"
             st.html(pair_html([(title, report.response), (opponent, report.opponent_response)]))
         _verdicts(report, title)
-        show_critique(replace(leaderboard.view, criteria=leaderboard.criteria), report, title)
+        asked = leaderboard.criteria.for_query(report.topic, report.category)
+        show_critique(replace(leaderboard.view, criteria=asked), report, title)
         st.button("Close", on_click=_close, icon=":material/close:")
 
 

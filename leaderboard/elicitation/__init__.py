@@ -7,6 +7,8 @@
 - `acquisition`: which pair to show next, and what the posterior says of the ranking
 - `interview`: questions, which to ask next, what a reply says, and their wording by an LLM
 - `checklist`: the posterior as Essential, Important and Optional lines, with their evidence
+- `tastes`: what is known of a person who may like other things in some categories
+- `per_category`: checklists per category, where they differ
 - `session`: choices and replies so far, with undo, and their checklist: what a page holds
 - `taste_test`: a blind test of a ranking, whose choices are learnt from as well
 - `checking`: pairs drawn at random, and a ranking corrected by what was chosen of them

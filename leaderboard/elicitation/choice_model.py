@@ -127,3 +127,21 @@ def outcome_probabilities(
     good = expit((first + second) / (2 * noise[:, None]))
     each = np.stack([ahead / total, behind / total, ties * good, ties * (1 - good)])
     return np.asarray((1 - LAPSE) * each + LAPSE / len(ChoiceOutcome), dtype=np.float32)
+
+
+def observed_probability(
+    first: Floats, second: Floats, outcome: NDArray[np.intp], noise: Floats, tie: Floats
+) -> Floats:
+    """Return the probability of what was answered to each of C pairs ``[N, C]``: one of the four.
+
+    Args:
+        outcome: Row of what was answered in ``outcome_probabilities`` ``[C]``; all else is as there.
+    """
+    ahead = np.exp(np.clip((first - second) / noise[:, None], -_EXTREME, _EXTREME) / 2)
+    behind = 1 / ahead
+    decided = [outcome == which.row for which in (ChoiceOutcome.FIRST, ChoiceOutcome.SECOND)]
+    each = np.select(decided, [ahead, behind], default=tie[:, None]) / (ahead + behind + tie[:, None])
+    ties = np.flatnonzero(~np.any(decided, axis=0))
+    sign = np.where(outcome[ties] == ChoiceOutcome.BOTH.row, 1, -1).astype(np.float32)
+    each[:, ties] *= expit(sign * (first + second)[:, ties] / (2 * noise[:, None]))
+    return np.asarray((1 - LAPSE) * each + LAPSE / len(ChoiceOutcome), dtype=np.float32)

@@ -151,7 +151,7 @@ class PreferencePosterior:
     @classmethod
     def prior(cls, n_criteria: int, *, n_draws: int = N_DRAWS, seed: int = 0) -> PreferencePosterior:
         """Return what is known of a person who has not chosen yet: draws from the prior."""
-        draws = _prior(n_criteria, n_draws, np.random.default_rng(seed))
+        draws = prior_draws(n_criteria, n_draws, np.random.default_rng(seed))
         return cls(draws, np.zeros(n_draws), (), seed)
 
     def after(self, observed: Observation) -> PreferencePosterior:
@@ -184,7 +184,7 @@ class PreferencePosterior:
 
     def sample(self, size: int) -> Draws:
         """Return so many draws of equal weight, always the same."""
-        rows = _systematic(self.probability, size, np.random.default_rng(self._stream(1)))
+        rows = systematic(self.probability, size, np.random.default_rng(self._stream(1)))
         return self.draws.at(rows)
 
     def _stream(self, purpose: int) -> list[int]:
@@ -193,10 +193,10 @@ class PreferencePosterior:
     def _rejuvenated(self) -> PreferencePosterior:
         """Return as many draws of equal weight, resampled and moved."""
         random = np.random.default_rng(self._stream(0))
-        draws = self.draws.at(_systematic(self.probability, len(self.log_weight), random))
+        draws = self.draws.at(systematic(self.probability, len(self.log_weight), random))
         likelihood = draws.log_likelihood(self.observed)
         for _ in range(_MOVES):
-            proposed, possible = _proposal(draws, random)
+            proposed, possible = neighbours(draws, random)
             change = proposed.log_likelihood(self.observed)
             fewer = FEW * (np.log(draws.n_followed) - np.log(proposed.n_followed))
             accepted = possible & (np.log(random.random(len(change))) < change - likelihood + fewer)
@@ -205,7 +205,8 @@ class PreferencePosterior:
         return replace(self, draws=draws, log_weight=np.zeros(len(likelihood)))
 
 
-def _prior(n_criteria: int, n_draws: int, random: np.random.Generator) -> Draws:
+def prior_draws(n_criteria: int, n_draws: int, random: np.random.Generator) -> Draws:
+    """Return N persons as probable as the model has it before anything was observed."""
     most = min(MAX_CRITERIA, n_criteria)
     prob = np.arange(1, most + 1) ** -FEW
     count = random.choice(np.arange(1, most + 1), n_draws, p=prob / prob.sum())
@@ -225,7 +226,7 @@ def _grades(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     return np.asarray(sign * random.choice(GRADES, shape), dtype=np.float32)
 
 
-def _proposal(draws: Draws, random: np.random.Generator) -> tuple[Draws, NDArray[np.bool_]]:
+def neighbours(draws: Draws, random: np.random.Generator) -> tuple[Draws, NDArray[np.bool_]]:
     """Return a neighbour of each person, and where there is one ``[N]``.
 
     One of: exchange a criterion for another of the same weight; redraw a weight; add a criterion; drop one;
@@ -259,7 +260,7 @@ def _proposal(draws: Draws, random: np.random.Generator) -> tuple[Draws, NDArray
     return Draws(weights, noise, tie), swap | again | more | fewer | temper
 
 
-def _systematic(probability: NDArray[np.float64], size: int, random: np.random.Generator) -> NDArray[np.intp]:
+def systematic(probability: NDArray[np.float64], size: int, random: np.random.Generator) -> NDArray[np.intp]:
     """Return indices of draws, each as often as its probability says, by systematic resampling."""
     points = (random.random() + np.arange(size)) / size
     return np.minimum(np.searchsorted(np.cumsum(probability), points), len(probability) - 1)

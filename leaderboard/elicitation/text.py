@@ -10,7 +10,9 @@ from leaderboard.elicitation.checklist import ChecklistLine
 from leaderboard.elicitation.history.choices import ChoiceHistory
 from leaderboard.elicitation.history.learn import HistoryChecklist
 from leaderboard.elicitation.interview import MAX_QUESTIONS
+from leaderboard.elicitation.per_category import CategoryChecklist
 from leaderboard.elicitation.taste_test import N_PAIRS, BlindPair, CorrectedTaste, Taste, TasteTest
+from leaderboard.sentences import listed
 
 ENOUGH = 12
 """Choices after which a ranking is usually good (docs/personal.md)."""
@@ -42,6 +44,20 @@ def learnt_from_sentence(n_choices: int, n_replies: int = 0) -> str:
     """Return what a checklist rests on: “Learnt from 12 choices and 3 answers.”"""
     counts = [_count(n, word) for n, word in ((n_choices, "choice"), (n_replies, "answer")) if n]
     return f"Learnt from {' and '.join(counts)}."
+
+
+def list_heading(categories: Sequence[str]) -> str:
+    """Return what a list is for: “For Gaming and Puzzles & Logic”, “Everywhere else”."""
+    return f"For {listed(categories, 'and')}" if categories else "Everywhere else"
+
+
+def several_lists_sentence(checklists: Sequence[CategoryChecklist]) -> str:
+    """Return what several lists mean for the ranking, in one sentence or two."""
+    own = listed([name for each in checklists for name in each.categories], "and")
+    return (
+        f"On {own} you chose by something else than elsewhere, so there is a list for that. Each question is "
+        "judged by its topic’s list alone."
+    )
 
 
 def progress_sentence(n_choices: int) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -75,6 +75,25 @@ class Progress:
         elif self.seconds_left is not None:
             parts.append(time_left(self.seconds_left))
         return " · ".join(parts)
+
+
+_FIRST_TO_TELL = (State.FAILED, State.RUNNING, State.WAITING, State.STOPPED, State.FINISHED)
+"""A job that comes after another is not asked for yet, as if it were stopped."""
+
+
+def together(parts: Sequence[Progress]) -> Progress:
+    """Return how far several jobs of one person are, done one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    told = min(parts, key=lambda part: _FIRST_TO_TELL.index(part.state))
+    left = [part.seconds_left for part in parts if part.state is not State.FINISHED]
+    known = [seconds for seconds in left if seconds is not None]
+    return replace(
+        told,
+        pairs_done=sum(part.pairs_done for part in parts),
+        pairs_all=sum(part.pairs_all for part in parts),
+        seconds_left=sum(known) if len(known) == len(left) and left else None,
+    )
 
 
 class Throughput:

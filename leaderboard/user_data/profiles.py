@@ -25,6 +25,8 @@ FORMAT = "usl-profile"
 VERSION = 1
 MAX_KILOBYTES = 512
 """Size of a profile as a file: 200 criteria of 300 letters in any script fit."""
+_Line = tuple[str, Polarity, tuple[str, ...]]
+"""What tells a criterion from the others of a view."""
 _OWN_KEYS = {"benchmark": "benchmark", "topic": "topics", "criterion": "criteria"}
 """Parameters of a view that have keys of their own; all others are settings."""
 
@@ -102,8 +104,7 @@ class Profile:
                 "benchmark": view.benchmark,
                 "topics": list(view.topics),
                 "criteria": [
-                    {**earlier.get((criterion.text, criterion.polarity), {}), **criterion.to_json()}
-                    for criterion in view.criteria
+                    {**earlier.get(_of(criterion), {}), **criterion.to_json()} for criterion in view.criteria
                 ],
                 "settings": {**self._unknown_settings(), **settings},
             }
@@ -118,18 +119,20 @@ class Profile:
         """Bytes of the file."""
         return len(self.to_text().encode())
 
-    def _earlier_criteria(self) -> dict[tuple[str, Polarity], Mapping[str, Any]]:
+    def _earlier_criteria(self) -> dict[_Line, Mapping[str, Any]]:
         """Return the criteria as the payload has them, with the keys that are unknown here."""
         values = [value for value in self.payload.get("criteria", []) if isinstance(value, dict)]
         read = map(Criterion.from_json, values)
-        return {
-            (criterion.text, criterion.polarity): value for criterion, value in zip(read, values, strict=True)
-        }
+        return {_of(criterion): value for criterion, value in zip(read, values, strict=True)}
 
     def _unknown_settings(self) -> dict[str, Any]:
         settings = self.payload.get("settings", {})
         known = {name for name, _ in View.from_query(_parameters(settings)).to_query()}
         return {name: value for name, value in settings.items() if name not in known}
+
+
+def _of(criterion: Criterion) -> _Line:
+    return (*criterion.wording, criterion.only_for)
 
 
 def read_profile(path: Path) -> Profile:

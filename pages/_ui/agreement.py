@@ -54,7 +54,7 @@ def compare_judges(view: View) -> None:
     _edit_criteria(view.criteria)
     write_link({"on": summary.slug, "first": first, "second": second})
     # By all criteria: leaving out what one of them cannot judge would ask the two for different things.
-    shared = View(summary.slug, criteria=st.session_state.view.criteria, keep_unjudged=True)
+    shared = View(summary.slug, criteria=st.session_state.view.criteria.common, keep_unjudged=True)
     _live(replace(shared, crm=first), replace(shared, crm=second))
 
 
@@ -88,7 +88,7 @@ def _choose_judges(judges: list[str]) -> tuple[str, str]:
 
 
 def _edit_criteria(criteria: CriteriaSet) -> None:
-    text = "\n".join(map(str, criteria))
+    text = "\n".join(map(str, criteria.common))
     if st.session_state.get("agreement_shown") != criteria:
         st.session_state.agreement_shown = criteria
         show("agreement_criteria", text)
@@ -105,7 +105,8 @@ def _edit_criteria(criteria: CriteriaSet) -> None:
 
 def _read_criteria() -> None:
     try:
-        change_criteria(CriteriaSet.from_lines(st.session_state.agreement_criteria))
+        typed = CriteriaSet.from_lines(st.session_state.agreement_criteria)
+        change_criteria(st.session_state.view.criteria.with_list((), typed))
         st.session_state.agreement_error = None
     except CriterionError as error:
         st.session_state.agreement_error = str(error)

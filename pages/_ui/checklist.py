@@ -1,4 +1,4 @@
-"""A learnt checklist: lines with their evidence, to be edited and carried to the leaderboard."""
+"""Learnt checklists: lines with their evidence, to be edited and carried to the leaderboard."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import streamlit as st
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.errors import CriterionError
 from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
-from leaderboard.elicitation.text import evidence_sentence
+from leaderboard.elicitation.per_category import CategoryChecklist
+from leaderboard.elicitation.text import evidence_sentence, list_heading, several_lists_sentence
 from pages._ui.session import change_criteria, plain
 
 _WISH_WIDTH = 420
@@ -26,21 +27,54 @@ class NextStep:
     icon: str | None = None
 
 
-def edit_checklist(
-    lines: Sequence[ChecklistLine],
+def edit_checklists(
+    checklists: Sequence[CategoryChecklist],
     *,
     learnt_from: str,
     certainty: str | None = None,
     next_steps: Sequence[NextStep],
 ) -> None:
-    """Draw the lines, the weightiest first, to be edited; edits last as long as the same lines are learnt."""
-    st.header("Your checklist", anchor=False)
+    """Draw the lists, each with its lines, the weightiest first, to be edited.
+
+    Edits last as long as the same lines are learnt.
+    """
+    st.header("Your checklists" if len(checklists) > 1 else "Your checklist", anchor=False)
     st.markdown(plain(f"{learnt_from} Change what is not right, then rank."))
     if certainty is not None:
         st.caption(plain(certainty))
-    if not lines:
+    if not any(each.lines for each in checklists):
         st.info("Nothing was learnt from that: your answers do not point anywhere yet.")
-    edition = hash(tuple((line.criterion, evidence_sentence(line)) for line in lines))
+    if len(checklists) > 1:
+        st.markdown(plain(several_lists_sentence(checklists)))
+    edited = [_draw_list(each, several=len(checklists) > 1) for each in checklists]
+    with st.container(horizontal=True):
+        ranks = st.button("Rank LLMs for me", type="primary", key="find:rank")
+        for step in next_steps:
+            st.button(step.label, key=step.key, icon=step.icon, type="tertiary", on_click=step.on_click)
+    if ranks:
+        _rank(edited)
+
+
+@dataclass(frozen=True)
+class _DrawnList:
+    """A list as it was drawn: its lines by the keys of their widgets, and what was added."""
+
+    categories: tuple[str, ...]
+    lines: Mapping[str, ChecklistLine]
+    added: str
+
+    def edited(self) -> CriteriaSet:
+        """Return the list as its widgets say; raises as ``Criterion``."""
+        kept = [line for key, learnt in self.lines.items() if (line := _edited(key, learnt)) is not None]
+        own = (Criterion(self.added),) if self.added.strip() else ()
+        return CriteriaSet((*criteria_of(kept), *own))
+
+
+def _draw_list(checklist: CategoryChecklist, *, several: bool) -> _DrawnList:
+    if several:
+        st.subheader(plain(list_heading(checklist.categories)), anchor=False)
+    lines = checklist.lines
+    edition = hash((checklist.categories, *((line.criterion, evidence_sentence(line)) for line in lines)))
     keyed = {f"checklist:{edition:x}:{place}": line for place, line in enumerate(lines)}
     for place, (key, line) in enumerate(keyed.items()):
         _draw_line(key, place, line)
@@ -50,12 +84,7 @@ def edit_checklist(
         key=f"checklist:{edition:x}:added",
         persist_state="session",
     )
-    with st.container(horizontal=True):
-        ranks = st.button("Rank LLMs for me", type="primary", key="find:rank")
-        for step in next_steps:
-            st.button(step.label, key=step.key, icon=step.icon, type="tertiary", on_click=step.on_click)
-    if ranks:
-        _rank(keyed, added)
+    return _DrawnList(checklist.categories, keyed, added)
 
 
 def _draw_line(key: str, place: int, line: ChecklistLine) -> None:
@@ -118,11 +147,11 @@ def _edited(key: str, line: ChecklistLine) -> ChecklistLine | None:
     return replace(line, criterion=Criterion(text, Weight(weight), polarity))
 
 
-def _rank(lines: Mapping[str, ChecklistLine], added: str) -> None:
+def _rank(drawn: Sequence[_DrawnList]) -> None:
+    criteria = CriteriaSet()
     try:
-        edited = [line for key, learnt in lines.items() if (line := _edited(key, learnt)) is not None]
-        own = (Criterion(added),) if added.strip() else ()
-        criteria = CriteriaSet((*criteria_of(edited), *own))
+        for each in drawn:
+            criteria = criteria.with_list(each.categories, each.edited())
     except CriterionError as error:
         st.error(plain(str(error)))
         return

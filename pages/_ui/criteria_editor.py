@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -16,7 +17,9 @@ from leaderboard.reading import Badge, CriterionReading, reading_of
 from leaderboard.sentences import left_out_in_brief, left_out_sentence, warning_sentence, warnings_in_brief
 from leaderboard.several_wishes import parts_of, split
 from leaderboard.view import View
-from pages._ui.session import change_criteria, change_view, judged_criteria, plain, show
+from pages._ui.coach import offer_example, sharpen_broad_wishes
+from pages._ui.criteria_lists import change_list, choose_list, current_list, offer_list
+from pages._ui.session import change_view, judged_criteria, plain, show
 
 _EXAMPLES_SHOWN = 7
 """Popular sets that have a button; all of them are in the list beside."""
@@ -30,15 +33,18 @@ _COLOURS: Mapping[Badge, Literal["green", "blue", "gray", "orange"]] = {
     Badge.DOUBTFUL: "orange",
 }
 _ROWS_A_PAGE = 8
+_QUESTION = "What do you like in an answer?"
 
 
 def edit_criteria(criteria: CriteriaSet) -> None:
-    """Draw the box and a row of settings for every criterion; every change goes into the view."""
-    if "criteria_text" not in st.session_state or st.session_state.get("criteria_shown") != criteria:
-        st.session_state.criteria_text = "\n".join(map(str, criteria))
-        st.session_state.criteria_shown = criteria
+    """Draw the box and a row of settings for every criterion of one list; every change goes into the view."""
+    names = choose_list(criteria)
+    listed = criteria.lists.get(names, CriteriaSet())
+    if "criteria_text" not in st.session_state or st.session_state.get("criteria_shown") != (names, listed):
+        st.session_state.criteria_text = "\n".join(str(criterion.everywhere) for criterion in listed)
+        st.session_state.criteria_shown = (names, listed)
     st.text_area(
-        "What do you like in an answer?",
+        plain(f"What do you like in an answer on {' or '.join(names)}?") if names else _QUESTION,
         key="criteria_text",
         height=110,
         placeholder="One criterion a line, in your own words. Begin with “Avoid” for what you dislike.",
@@ -48,18 +54,21 @@ def edit_criteria(criteria: CriteriaSet) -> None:
     row.button("Rank LLMs for me", type="primary", on_click=change_view)
     with row.container(key="or_keys", width="content"):
         st.caption("or Ctrl+Enter")
-    if criteria:
+    if listed:
         row.button("Clear", on_click=_set, args=(CriteriaSet(),))
         examples: DeltaGenerator = row.popover("Examples", icon=":material/lightbulb:")
     else:
         st.caption("Or try one of these:")
         examples = st.container(horizontal=True, gap="xsmall", key="popular_criteria")
-    _popular(examples, as_links=bool(criteria))
+    if criteria:
+        offer_list(row, criteria)
+    _popular(examples, as_links=bool(listed))
     if message := st.session_state.get("criteria_error"):
         st.error(plain(message))
-    if criteria:
-        _offer_to_split(criteria)
-        _rows(criteria)
+    if listed:
+        _offer_to_split(listed)
+        sharpen_broad_wishes(listed, _set)
+        _rows(listed)
 
 
 def _offer_to_split(criteria: CriteriaSet) -> None:
@@ -122,8 +131,9 @@ def _row(index: int, criterion: Criterion, reading: CriterionReading | None) -> 
     line.text(criterion.text, width="content")
     if reading is not None:
         line.badge(reading.badge, color=_COLOURS[reading.badge])
-        if reading.sentence:
-            about.caption(plain(reading.sentence))
+    offer_example(line, index, criterion)
+    if reading is not None and reading.sentence:
+        about.caption(plain(reading.sentence))
     weight_key, avoid_key = f"weight:{index}", f"avoid:{index}"
     show(weight_key, criterion.weight.value)
     show(avoid_key, criterion.polarity is Polarity.AVOID)
@@ -141,7 +151,7 @@ def _row(index: int, criterion: Criterion, reading: CriterionReading | None) -> 
 
 def _read_text() -> None:
     """Take over what was typed; known lines keep their weight, and a bad line changes nothing."""
-    current: CriteriaSet = st.session_state.view.criteria
+    current = current_list()
     weights = {(item.text, item.polarity): item.weight for item in current}
     try:
         typed = CriteriaSet.from_lines(st.session_state.criteria_text)
@@ -149,16 +159,12 @@ def _read_text() -> None:
         st.session_state.criteria_error = str(error)
         change_view()
         return
-    kept = [
-        Criterion(item.text, weights.get((item.text, item.polarity), item.weight), item.polarity)
-        for item in typed
-    ]
+    kept = [replace(item, weight=weights.get((item.text, item.polarity), item.weight)) for item in typed]
     _set(CriteriaSet(tuple(kept)))
 
 
 def _add(criteria: CriteriaSet) -> None:
-    current: CriteriaSet = st.session_state.view.criteria
-    _set(CriteriaSet((*current, *criteria)))
+    _set(CriteriaSet((*(criterion.everywhere for criterion in current_list()), *criteria)))
 
 
 def _add_chosen(by_label: Mapping[str, CriteriaSet]) -> None:
@@ -171,20 +177,20 @@ def _add_chosen(by_label: Mapping[str, CriteriaSet]) -> None:
 
 def _change(index: int, weight_key: str, avoid_key: str) -> None:
     """Take over a row's settings, unless the row is gone or has not been drawn with its value yet."""
-    criteria = list(st.session_state.view.criteria)
+    criteria = list(current_list())
     weight = st.session_state[weight_key]
     if weight is None or index >= len(criteria):
         change_view()
         return
-    criteria[index] = Criterion(
-        criteria[index].text, Weight(weight), Polarity.AVOID if st.session_state[avoid_key] else Polarity.WANT
-    )
+    polarity = Polarity.AVOID if st.session_state[avoid_key] else Polarity.WANT
+    criteria[index] = replace(criteria[index], weight=Weight(weight), polarity=polarity)
     _set(CriteriaSet(tuple(criteria)))
 
 
 def _set(criteria: CriteriaSet) -> None:
+    """Replace the list that is shown."""
     st.session_state.pop("criteria_error", None)
-    change_criteria(criteria)
+    change_list(criteria)
 
 
 _SHOWN = 3

@@ -20,6 +20,7 @@ from leaderboard.elicitation.interview import (
     interviewer_name,
 )
 from leaderboard.elicitation.library import criterion_library
+from leaderboard.elicitation.per_category import CategoryChecklist, categories_in, session_checklists
 from leaderboard.elicitation.session import ElicitationSession, candidate_pairs, pair_texts, session_checklist
 from leaderboard.elicitation.text import (
     ENOUGH,
@@ -31,7 +32,7 @@ from leaderboard.elicitation.text import (
 from leaderboard.render.responses import pair_html, query_html
 from leaderboard.user_data.session_data import is_of_session
 from leaderboard.view import View
-from pages._ui.checklist import NextStep, edit_checklist
+from pages._ui.checklist import NextStep, edit_checklists
 from pages._ui.corrected import show_corrected
 from pages._ui.session import SHOWN_ERRORS, page_colour, plain, service, stay
 
@@ -90,20 +91,44 @@ def _start_again() -> None:
         st.session_state.pop(name, None)
 
 
-def show_checklist(elicitation: ElicitationSession, *next_steps: NextStep, why: str = "") -> None:
-    """Draw the checklist that the choices and answers lead to; ``why`` says why it is shown now."""
+def show_checklist(
+    benchmark: LoadedBenchmark, elicitation: ElicitationSession, *next_steps: NextStep, why: str = ""
+) -> None:
+    """Draw the checklists that the choices and answers lead to; ``why`` says why they are shown now."""
     learnt_from = learnt_from_sentence(len(elicitation.choices), len(elicitation.replies))
-    lines = session_checklist(elicitation, criterion_library())
-    edit_checklist(
-        lines,
+    found = _checklists(benchmark, elicitation)
+    if len(found) > 1 and not _by_topic(len(found)):
+        found = (CategoryChecklist((), session_checklist(elicitation, criterion_library())),)
+    edit_checklists(
+        found,
         learnt_from=f"{learnt_from} {why}".strip(),
-        certainty=agreement_sentence(elicitation.agreement),
+        # How sure the ranking is, is known of one list for everything.
+        certainty=agreement_sentence(elicitation.agreement) if len(found) == 1 else None,
         next_steps=(*next_steps, NextStep("Start again", "find:again", _start_again)),
     )
     if elicitation.choices:
         st.subheader("Corrected by your votes", anchor=False)
         slug, topics = st.session_state.find_benchmark[0], st.session_state.find_topics
+        lines = session_checklist(elicitation, criterion_library())
         show_corrected(View(slug, topics, criteria_of(lines)), elicitation)
+
+
+def _checklists(benchmark: LoadedBenchmark, elicitation: ElicitationSession) -> tuple[CategoryChecklist, ...]:
+    """Return the session's checklists, learnt once for the same steps, by topics of what will be ranked."""
+    learnt = st.session_state.get("find_checklists")
+    ranked = st.session_state.view.benchmark
+    if learnt is None or learnt[0] is not elicitation.posterior or learnt[1] != ranked:
+        categories = categories_in(service().benchmark(ranked), benchmark)
+        with st.spinner("Looking whether you choose differently by topic …"):
+            lists = session_checklists(elicitation, criterion_library(), categories)
+        learnt = st.session_state.find_checklists = (elicitation.posterior, ranked, lists)
+    found: tuple[CategoryChecklist, ...] = learnt[2]
+    return found
+
+
+def _by_topic(n_lists: int) -> bool:
+    """Draw the switch between lists by topic and one for everything."""
+    return st.toggle(f"{n_lists} lists, by topic", True, key="find:by_topic", persist_state="session")
 
 
 _BUTTONS = (

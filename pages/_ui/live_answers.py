@@ -70,7 +70,7 @@ def _cost(panel: Panel, question: str) -> str:
 def _asked(leaderboard: Leaderboard, panel: Panel, question: str) -> tuple[Panel, LiveAnswers | str]:
     with st.spinner("Waiting for the answers …", show_time=True):
         try:
-            found = ask(panel, question, leaderboard.criteria, leaderboard.view.crm)
+            found = ask(panel, question, leaderboard.criteria.common, leaderboard.view.crm)
         except LeaderboardError as error:
             return panel, str(error)
         finally:

@@ -83,6 +83,22 @@ def test_ranks_everyone_on_some_topics_within_a_price(server: MCPServer, run_mai
     assert all(row["facts"]["price_input"] + row["facts"]["price_output"] <= 2 for row in found["ranking"])
 
 
+def test_a_category_may_have_a_list_of_its_own(server: MCPServer, run_main: Run) -> None:
+    rows = printed(
+        *(run_main, "--benchmark", "dailybench", "--criterion", "Funny", "--criterion-for"),
+        *("Puzzles & Logic=Short answers", "--avoid-for", "Puzzles & Logic=jokes"),
+    )
+    own = [{"text": "Short answers"}, {"text": "jokes", "polarity": "avoid"}]
+    criteria = ["Funny", *({**wish, "for": ["Puzzles & Logic"]} for wish in own)]
+    found = told(server, "rank_llms", criteria=criteria, benchmark="dailybench", everyone=True)
+
+    assert [numbers(row) for row in found["ranking"]] == [numbers(row) for row in rows]
+    wrong = [{"text": "Funny", "for": ["Puzzles"]}]
+    assert "There is no topic 'Puzzles'" in refused(
+        server, "rank_llms", criteria=wrong, benchmark="dailybench"
+    )
+
+
 def test_compares_llms_by_name_or_title(server: MCPServer, run_main: Run) -> None:
     rows = {row["llm"]: row for row in printed(run_main, "--benchmark", "dailybench", "--criterion", "Funny")}
     found = told(

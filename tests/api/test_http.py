@@ -81,6 +81,17 @@ class TestRank:
         assert answer["answer"]["headline"] == shown.answer.headline
         assert answer["notes"] == list(shown.notes)
 
+    def test_a_category_may_have_a_list_of_its_own(self, client: TestClient, service: Service) -> None:
+        own = Criterion("Warm", only_for=("Gaming & Virtual Worlds", "Puzzles & Logic"))
+        view = View("dailybench", criteria=CriteriaSet((Criterion("Short answers"), own)))
+        answer = client.get(f"rank{view.to_link()}").json()
+
+        ranked = service.leaderboard(view).ranking
+        assert [row["llm"] for row in answer["ranking"]] == list(ranked.llms)
+        assert answer["about"]["view"] == view.to_link()
+        names = "for=Gaming+%26+Virtual+Worlds|" * 20
+        assert "at most 340 characters" in error(client.get(f"rank?criterion={names}{'a' * 341}"))[1]
+
     @pytest.mark.parametrize("benchmark", ["dailybench", "modern"])
     def test_the_csv_is_that_of_the_command_line(
         self, client: TestClient, run_main: Run, benchmark: str

@@ -16,6 +16,8 @@ from tests.judges import SlowCRM
 
 NAN = np.nan
 TWO = TextBenchmark({"ann": [None] * 3, "bob": [None] * 3})
+EVERYWHERE = np.ones(3, dtype=np.bool_)
+NOTHING = ((CriteriaSet(), EVERYWHERE),)
 EMOJIS = MeanAmount("emojis an answer", {"ann": 1.6666, "bob": NAN}, 0.125)
 
 
@@ -30,9 +32,8 @@ class CountingCRM(KnownVerdicts):
 
 def found(weights: Sequence[float], n_criteria: int = 0) -> Mapping[str, MeanAmount]:
     criteria = CriteriaSet.of([f"wish {place}" for place in range(n_criteria)])
-    return {
-        each.unit: each for each in mean_amounts(CountingCRM(), criteria, TWO, np.array(weights), TWO.llms)
-    }
+    lists = ((criteria, EVERYWHERE),)
+    return {each.unit: each for each in mean_amounts(CountingCRM(), lists, TWO, np.array(weights), TWO.llms)}
 
 
 def test_means_are_over_the_queries_that_count_as_they_are_weighed() -> None:
@@ -53,7 +54,7 @@ def test_the_share_of_answers_that_keep_to_a_limit_is_weighed_alike() -> None:
             [found] = super().amounts(criteria, benchmark)
             return (replace(found, limit="at most 2 things", kept=found.amount <= 2),)
 
-    [mean] = mean_amounts(LimitingCRM(), CriteriaSet(), TWO, np.array([1.0, 2.0, 1.0]), TWO.llms)
+    [mean] = mean_amounts(LimitingCRM(), NOTHING, TWO, np.array([1.0, 2.0, 1.0]), TWO.llms)
 
     assert mean.limit == "at most 2 things"
     assert mean.kept == {"ann": 0.75, "bob": 0.0}

@@ -16,6 +16,7 @@ from leaderboard.view import (
     Against,
     TopicWeight,
     View,
+    read_for,
     read_interests,
     read_topic_weights,
 )
@@ -24,12 +25,20 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3
 wishes = (st.text(max_size=60) | st.text("|avoid important optional", max_size=30)).filter(
     lambda text: any(map(str.isprintable, normalise(text)))
 )
+categories = (st.text(max_size=30) | st.text("%|=for7C", max_size=12)).filter(normalise)
 views = st.builds(
     View,
     benchmark=names,
     topics=st.lists(names, max_size=4, unique=True).map(tuple),
     criteria=st.lists(
-        st.builds(Criterion, wishes, st.sampled_from(Weight), st.sampled_from(Polarity)), max_size=4
+        st.builds(
+            Criterion,
+            wishes,
+            st.sampled_from(Weight),
+            st.sampled_from(Polarity),
+            st.lists(categories, max_size=2).map(tuple),
+        ),
+        max_size=4,
     ).map(lambda listed: CriteriaSet(tuple(listed))),
     crm=names,
     soft=st.booleans(),
@@ -247,3 +256,28 @@ def test_too_many_or_too_long_interests_are_refused() -> None:
         read_interests(["x" * (MAX_INTEREST + 1)])
     with pytest.raises(LeaderboardError, match=f"keep the {MAX_INTERESTS}"):
         read_interests(map(str, range(MAX_INTERESTS + 1)))
+
+
+def test_a_link_carries_the_list_of_a_category_and_an_older_one_has_none() -> None:
+    own = Criterion("Short | to the point", Weight.OPTIONAL, Polarity.AVOID, ("Gaming", "Arts|Culture"))
+    view = View(criteria=CriteriaSet((Criterion("Warm"), own)))
+    written = [text for name, text in view.to_query() if name == "criterion"]
+
+    assert written == ["Warm", "for=Arts%7CCulture|for=Gaming|avoid|optional||Short | to the point"]
+    assert View.from_query({"criterion": written}) == view
+    assert View.from_query({"criterion": ["avoid|Warm"]}).criteria.names == ()
+
+
+def test_criteria_for_a_category_are_read_from_the_command_line() -> None:
+    [wanted, avoided] = (*read_for(["Gaming=Short"]), *read_for(["Gaming=lists = bad"], Polarity.AVOID))
+
+    assert wanted == Criterion("Short", only_for=("Gaming",))
+    assert avoided == Criterion("lists = bad", polarity=Polarity.AVOID, only_for=("Gaming",))
+    [also] = read_for(["Gaming=avoid lists"])
+    assert (also.text, also.polarity) == ("lists", Polarity.AVOID)
+
+
+@pytest.mark.parametrize("text", ["Gaming", "=Short", "Gaming=", " = "])
+def test_a_criterion_for_no_category_is_refused(text: str) -> None:
+    with pytest.raises(LeaderboardError, match=r"write NAME=TEXT"):
+        read_for([text])

@@ -9,6 +9,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from crm.criteria import Criterion
+from leaderboard.elicitation.checklist import ChecklistLine, Evidence
+from leaderboard.elicitation.library import criterion_library
+from leaderboard.elicitation.per_category import CategoryChecklist
+from leaderboard.elicitation.session import session_checklist
 from leaderboard.service import Service
 from leaderboard.user_data.session_benchmark import SessionService
 from leaderboard.user_data.session_data import own_benchmark
@@ -16,6 +21,8 @@ from leaderboard.view import View
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
 from tests.leaderboard.critique_samples import CHAT, KEY, says, write_llms
 from tests.leaderboard.elicitation.test_session import soup_answers, with_own_llm
+
+LINES = (ChecklistLine(0, "Concise", Criterion("Concise, without filler"), 1.0, 0.9, Evidence(5, 5)),)
 
 
 @pytest.fixture
@@ -71,6 +78,45 @@ def test_an_emptied_line_is_left_out(page: AppTest) -> None:
     lines[0].set_value(" ").run()
     page.button(key="find:rank").click().run()
     assert [criterion.text for criterion in page.session_state.view.criteria] == kept
+
+
+@pytest.fixture
+def two_lists(page: AppTest) -> AppTest:
+    """The checklists of somebody of whom two lists were learnt: the first line of one, then the other's."""
+    page.button(key="find:first").click().run()
+    session = page.session_state.elicitation
+    first, second = session_checklist(session, criterion_library())[0], LINES
+    lists = (CategoryChecklist((), (first,)), CategoryChecklist(("Story plans",), second))
+    page.session_state.find_checklists = (session.posterior, "modern", lists)
+    page.button(key="find:checklist").click().run()
+    return page
+
+
+def test_lists_by_topic_are_shown_edited_and_ranked_by(two_lists: AppTest) -> None:
+    page = two_lists
+    assert not page.exception
+    headings = [heading.value.replace("\\", "") for heading in page.subheader]
+    assert headings == ["Everywhere else", "For Story plans"]
+    lines = [field for field in page.text_input if field.label.startswith("Criterion")]
+    common, added = lines[0].value, [field for field in page.text_input if "One more" in field.label]
+    lines[1].set_value("Numbered steps").run()
+    [*_, last] = [field for field in page.text_input if "One more" in field.label]
+    assert len(added) == 2
+    last.set_value("No jokes").run()
+    page.button(key="find:rank").click().run()
+
+    criteria = page.session_state.view.criteria
+    assert [item.text for item in criteria.common] == [common]
+    own = criteria.for_query("", "Story plans")
+    assert [item.text for item in own] == ["Numbered steps", "No jokes"]
+
+
+def test_one_switch_goes_back_to_one_list(two_lists: AppTest) -> None:
+    two_lists.toggle(key="find:by_topic").set_value(False).run()
+
+    assert not two_lists.subheader
+    two_lists.button(key="find:rank").click().run()
+    assert two_lists.session_state.view.criteria.names == ()
 
 
 @pytest.fixture

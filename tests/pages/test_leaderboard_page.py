@@ -536,3 +536,67 @@ def test_a_line_with_commas_is_offered_as_several_criteria(page: AppTest) -> Non
     assert parameter(page, "criterion") == ["important|short", "important|friendly", "important|no emojis"]
     assert page.text_area(key="criteria_text").value.splitlines() == ["short", "friendly", "no emojis"]
     assert "split:0" not in {button.key for button in page.button}
+
+
+def criteria_box(page: AppTest) -> str:
+    return str(page.text_area(key="criteria_text").value)
+
+
+def test_a_topic_gets_a_list_of_its_own_and_the_common_one_stays(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench", criterion="Short answers")
+    page.selectbox(key="criteria_list_new").set_value("Puzzles & Logic").run()
+    assert not page.exception
+    assert criteria_box(page) == "Short answers"
+    page.text_area(key="criteria_text").set_value("Warm\nAvoid: jokes").run()
+
+    written = ["for=Puzzles & Logic|Warm", "for=Puzzles & Logic|avoid|jokes"]
+    assert parameter(page, "criterion") == ["Short answers", *written]
+    page.segmented_control(key="criteria_list_choice").set_value("Everything else").run()
+    assert criteria_box(page) == "Short answers"
+    page.text_area(key="criteria_text").set_value("Concise").run()
+    assert parameter(page, "criterion") == ["Concise", *written]
+    assert "For Puzzles & Logic: Warm" in card(page)
+
+
+def test_an_emptied_list_of_a_topic_is_gone(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = ["Concise", "for=Puzzles & Logic|Warm"]
+    page.run()
+    page.segmented_control(key="criteria_list_choice").set_value("Puzzles & Logic").run()
+    page.text_area(key="criteria_text").set_value("").run()
+
+    assert not page.exception
+    assert parameter(page, "criterion") == ["Concise"]
+    assert criteria_box(page) == "Concise"
+
+
+def test_a_list_for_a_topic_that_there_is_not_is_left_out(page: AppTest) -> None:
+    page.query_params["benchmark"] = "dailybench"
+    page.query_params["criterion"] = ["Concise", "for=Cooking on Mars|Warm"]
+    page.run()
+
+    assert "no topic “Cooking on Mars”: its criteria are left out" in texts(page)
+    assert parameter(page, "criterion") == ["Concise"]
+
+
+def test_a_broad_wish_is_replaced_by_what_is_meant(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench", criterion="important|better writing")
+    [pills] = page.get("button_group")[:0] or [
+        item for item in page.button_group if "can mean much" in item.label.replace("\\", "")
+    ]
+    assert page.button(key="sharpen:0").disabled
+    pills.set_value(["Short sentences"]).run()
+    page.button(key="sharpen:0").click().run()
+
+    assert not page.exception
+    assert parameter(page, "criterion") == ["important|Short sentences"]
+
+
+def test_two_answers_show_what_a_criterion_is_about(page: AppTest) -> None:
+    open_view(page, benchmark="dailybench", criterion="Bullet points")
+    page.button(key="example:0").click().run()
+
+    assert not page.exception
+    shown = " ".join(element.body for element in page.get("html"))
+    assert "More of it" in shown
+    assert "Less of it" in shown

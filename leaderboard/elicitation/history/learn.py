@@ -36,7 +36,7 @@ from scipy.special import bdtrc
 
 from crm import registry
 from crm.criteria import Weight
-from crm.embedded.encoder import ProgressCallback
+from crm.embedded.encoder import ProgressCallback, sentence_encoder
 from crm.protocol import Pair, probabilities
 from leaderboard.elicitation.checklist import (
     MAX_LINES,
@@ -53,7 +53,8 @@ from leaderboard.elicitation.choice_model import Choice, ResponsePair, chosen_an
 from leaderboard.elicitation.history.choices import ChoiceHistory, PastChoice
 from leaderboard.elicitation.library import LibraryCriterion, criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins, pair_margins
-from leaderboard.elicitation.posterior import PreferencePosterior, posterior_given
+from leaderboard.elicitation.per_category import Categorised, CategoryChecklist, nearest_categories
+from leaderboard.elicitation.posterior import ELSEWHERE, PreferencePosterior, posterior_given
 from leaderboard.service import Service
 
 OnProgress = Callable[[str, int, int], None]
@@ -109,13 +110,21 @@ class HistoryChecklist:
 
     Attributes:
         posterior: The general preference: the posterior given all choices.
+        lines: One list for everything.
         n_choices: Number of choices, ties included.
+        by_category: The lists where some categories call for their own, that of all others first; else none.
     """
 
     posterior: PreferencePosterior
     lines: tuple[ChecklistLine, ...]
     predicted: PredictionScore
     n_choices: int
+    by_category: tuple[CategoryChecklist, ...] = ()
+
+    @property
+    def checklists(self) -> tuple[CategoryChecklist, ...]:
+        """The lists to rank by: those by category where there are some."""
+        return self.by_category or (CategoryChecklist((), self.lines),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +194,26 @@ def learn_from_history(
     pairs = [Pair(choice.query, choice.first, choice.second) for choice in history.choices]
     margins = pair_margins(pairs, crm, tuple(item.criterion for item in library), reading, on_place)
     past = HistoryMargins.of(history.choices, margins, benchmark, library)
-    return learn_checklist(past, [choice.query for choice in history.choices], learning)
+    queries = [choice.query for choice in history.choices]
+    learnt = learn_checklist(past, queries, learning)
+    categories = nearest_categories(sentence_encoder().embed(queries), service.benchmark(slug))
+    return replace(learnt, by_category=lists_by_category(past, learnt.posterior, categories))
+
+
+def lists_by_category(
+    past: HistoryMargins, general: PreferencePosterior, categories: Sequence[str]
+) -> tuple[CategoryChecklist, ...]:
+    """Return the lists of a history whose choices are in these categories ``[C]``; none for one taste."""
+    found = Categorised.of(past.choices, past.margins, past.benchmark.gram, categories, noise=ELSEWHERE)
+    if found is None or len(found.groups) < 2:  # noqa: PLR2004
+        return ()
+    return tuple(
+        CategoryChecklist(
+            () if place == 0 else group,
+            weighted_lines(found.posterior_in(group, general), past.only(found.within(group))),
+        )
+        for place, group in enumerate(found.groups)
+    )
 
 
 def learn_checklist(
