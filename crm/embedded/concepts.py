@@ -38,7 +38,7 @@ from crm.protocol import Floats
 _MAX_CACHED = 2048
 _AGREED = 1.5
 """Power of the networks' mean, which is less sure than each of them of what they agree on."""
-_OF_DECODER = 0.5
+_OF_DECODER = 0.4
 """Share of the language model in what is read, beside the networks' mean."""
 _CAUTION = 2
 """Power of the probability that a criterion asks for known concepts: specific wishes name one in passing."""

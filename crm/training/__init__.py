@@ -1,6 +1,7 @@
 """Training: how judges are fitted.
 
-- `concepts`: the classifier that reads wishes; `encoded`: encoded responses, kept between trainings
+- `concepts`: the classifier that reads wishes; `wish_decoder`: the language model beside it
+- `encoded`: encoded responses, kept between trainings
 - `comparisons`: which of two responses has more of a style
 - `tones`: passages that contrast in tone or style; `adversarial`: gaming responses and ordinary ones
 - `embedded`: fits the representation and the networks of the embedded CRM
