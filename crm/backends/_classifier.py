@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -215,19 +216,28 @@ class CheckpointInfo:
         labels: 2 for a model that compares two responses, 1 for one that scores a single response.
         max_length: Longest prompt in training, in tokens.
         template: The prompt of its training.
+        chat: Whether the prompt is in the model's chat template.
+        generation_prompt: Whether the model's answer is opened after it then.
+        truncate: Whether prompts longer than those of training are shortened; if not, only what the model
+            cannot read is.
     """
 
     labels: int | None = None
     max_length: int | None = None
     template: PromptTemplate | None = None
+    chat: bool = False
+    generation_prompt: bool = True
+    truncate: bool = True
 
 
 def read_checkpoint_info(model: str, revision: str | None = None) -> CheckpointInfo:
     """Read ``crm.json`` and ``prompt.txt`` of a folder or of a model on a hub; either may be absent.
 
+    ``crm.json`` may name another file beside it, or a bundled template, as ``prompt``.
+
     Raises:
-        UnavailableError: ``crm.json`` is damaged or of another format.
-        CRMError: ``prompt.txt`` is no template.
+        UnavailableError: ``crm.json`` is damaged, of another format, or names a template that is not there.
+        CRMError: The template is none.
     """
     described, prompt = _located(model, "crm.json", revision), _located(model, "prompt.txt", revision)
     template = PromptTemplate.load(prompt) if prompt else None
@@ -237,7 +247,14 @@ def read_checkpoint_info(model: str, revision: str | None = None) -> CheckpointI
         content = read_json(read_bytes(described))
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']!r} instead of {FORMAT}")
-        return CheckpointInfo(LABELS[content["loss"]], int(content["max_length"]), template)
+        if "prompt" in content:
+            template = _named_template(model, content["prompt"], revision)
+        switches = {name: content[name] for name in _SWITCHES if name in content}
+        if any(not isinstance(value, bool) for value in switches.values()):
+            raise ValueError(f"{', '.join(switches)} must be true or false")
+        length = content.get("max_length")
+        labels = LABELS[content["loss"]]
+        return CheckpointInfo(labels, None if length is None else int(length), template, **switches)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UnavailableError(
             f"The file crm.json of the checkpoint {model} cannot be used ({one_line(error)}): train it again."
@@ -265,8 +282,10 @@ def prompted_classifier(
         raise UnavailableError(
             f"The checkpoint {model} has no prompt.txt: name the template of its training as 'prompt'."
         )
-    tokenizer = conversation(engine.tokenizer, model) if settings.chat else engine.tokenizer
-    limits = [limit for limit in (max_length, info.max_length) if limit]
+    tokenizer = engine.tokenizer
+    if settings.chat or info.chat or template.has_turns:
+        tokenizer = conversation(tokenizer, model, opens_answer=info.generation_prompt)
+    limits = [limit for limit in (max_length, info.max_length if info.truncate else None) if limit]
     return PromptedClassifier(
         engine,
         template,
@@ -311,6 +330,17 @@ def finite(margins: Floats, model: str) -> Floats:
             'train it again, or write dtype = "float32".'
         )
     return margins
+
+
+_SWITCHES = ("chat", "generation_prompt", "truncate")
+
+
+def _named_template(model: str, name: Any, revision: str | None) -> PromptTemplate:
+    """Return the template that ``crm.json`` names: a file beside it, else a bundled one."""
+    if not isinstance(name, str) or not re.fullmatch(r"[\w-][\w.-]*", name):
+        raise ValueError(f"the prompt {name!r} is no name of a file beside it")
+    found = _located(model, name, revision)
+    return PromptTemplate.bundled(name) if found is None else PromptTemplate.load(found)
 
 
 def _located(model: str, name: str, revision: str | None) -> Path | None:

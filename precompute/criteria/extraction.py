@@ -183,22 +183,16 @@ def records_of(outcome: Outcome, question: ExtractionQuestion, llm: ConfiguredLL
     result, keys = outcome.result, question.keys
     records: Records = {}
     for place, key in enumerate(keys):
-        # The sides' tokens add up to what the call took.
-        tokens = {
-            name: None
-            if taken[name] is None
-            else taken[name] // len(keys) + (place < taken[name] % len(keys))
-            for name in ("prompt_tokens", "completion_tokens")
-        }
-        shares = {name: taken[name] / len(keys) for name in ("cost", "seconds")}
         common = ExtractedRecord(
             AnswerStatus.FAILED,
             digest,
             first_shown=question.first_shown,
             llm=llm.name,
+            prompt_tokens=_share(taken["prompt_tokens"], place, len(keys)),
+            completion_tokens=_share(taken["completion_tokens"], place, len(keys)),
+            cost=taken["cost"] / len(keys),
+            seconds=taken["seconds"] / len(keys),
             attempts=taken["attempts"],
-            **tokens,
-            **shares,
         )
         if isinstance(result, LLMFailure):
             records[key] = replace(common, error=result.message)
@@ -208,6 +202,11 @@ def records_of(outcome: Outcome, question: ExtractionQuestion, llm: ConfiguredLL
             criteria = question.criteria(result.text or "")
             records[key] = replace(common, status=AnswerStatus.OK, criteria=criteria[key.side])
     return records
+
+
+def _share(tokens: int | None, place: int, sides: int) -> int | None:
+    """Return one side's tokens of a call, so that those of all sides add up to what the call took."""
+    return None if tokens is None else tokens // sides + (place < tokens % sides)
 
 
 @dataclass
