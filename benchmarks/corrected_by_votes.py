@@ -12,7 +12,7 @@ convinced them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -190,7 +190,7 @@ def convinced(votes: Floats, truth: float) -> dict[str, Estimate]:
 
 
 def rows_of(
-    kind: str, way: str, count: int | str, estimates: dict[str, Sequence[Estimate]]
+    kind: str, way: str, count: int | str, estimates: Mapping[str, Sequence[Estimate]]
 ) -> list[tuple[str, ...]]:
     """Return the rows of the table for one number of votes."""
     rows: list[tuple[str, ...]] = []
