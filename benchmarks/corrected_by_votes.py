@@ -12,7 +12,7 @@ convinced them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -124,8 +124,8 @@ def on_the_way(
     best = int(np.argmax(found.judged))
     return {
         how: [
-            Estimate(*map(float, values), float(true), row == best)
-            for row, (*values, true) in enumerate(zip(*each, truth, strict=True))
+            Estimate(float(value), float(low), float(high), float(true), row == best)
+            for row, (value, low, high, true) in enumerate(zip(*each, truth, strict=True))
         ]
         for how, each in columns.items()
     }
@@ -190,10 +190,10 @@ def convinced(votes: Floats, truth: float) -> dict[str, Estimate]:
 
 
 def rows_of(
-    kind: str, way: str, count: int | str, estimates: dict[str, Sequence[Estimate]]
+    kind: str, way: str, count: int | str, estimates: Mapping[str, Sequence[Estimate]]
 ) -> list[tuple[str, ...]]:
     """Return the rows of the table for one number of votes."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for how, each in estimates.items():
         value, low, high, truth, first = np.array(
             [(item.value, item.low, item.high, item.truth, item.first) for item in each]
@@ -235,8 +235,8 @@ def simulate(service: Service, people: Sequence[SimulatedUser], kind: str) -> li
     for count in COUNTS:
         found = rows_of(kind, f"{count} choices", n_votes[count], on_find[count])
         rows += [(*row, f"{np.mean(taus[count, row[3]]):.2f}") for row in found]
-    for stop, each in blind.items():
-        rows += [(*row, "–") for row in rows_of(kind, "blind tests", stop, each)]
+    for stop, estimates in blind.items():
+        rows += [(*row, "–") for row in rows_of(kind, "blind tests", stop, estimates)]
     return rows
 
 

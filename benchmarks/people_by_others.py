@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -113,7 +114,7 @@ def by_amount(field: Field, amount: Floats) -> Person:
 
 def learn(person: Person, seed: int) -> Iterator[Learnt]:
     """Yield what is known of a person after each of ``COUNTS`` choices."""
-    field, margins = person.field, person.field.margins
+    margins = person.field.margins
     known = margins.present & ~np.isnan(person.amount)
     queries = np.flatnonzero(known.sum(axis=0) > 1)
     measured = np.zeros(known.shape[1], dtype=np.bool_)
@@ -126,9 +127,7 @@ def learn(person: Person, seed: int) -> Iterator[Learnt]:
         choices.append(Choice(pair, person.answer(pair)))
         posterior = posterior.after(ObservedChoices.of(choices[-1:], margins))
         if count in COUNTS:
-            yield _measured(
-                person, posterior, choices, (known & measured, known & ~measured), candidates, field
-            )
+            yield _measured(person, posterior, choices, (known & measured, known & ~measured))
 
 
 def _measured(
@@ -145,7 +144,7 @@ def _measured(
     standing = margins.relative @ coefficients_of(lines, margins.n_criteria) if lines else field.default
     amounts = Margins(person.amount, alike=1e-9)
     true, learnt = here.shares(amounts), here.shares(Margins(standing))
-    ranked = CandidatePairs(margins, halves[0], halves[0].any(axis=0), with_baseline=False)
+    ranked = CandidatePairs(margins, halves[0], np.asarray(halves[0].any(axis=0)), with_baseline=False)
     stated, right = _foretold(posterior, margins, person, halves[0])
     return Learnt(
         tau=_tau(learnt, true),
@@ -163,7 +162,7 @@ def _foretold(
     posterior: PreferencePosterior, margins: CriterionMargins, person: Person, among: NDArray[np.bool_]
 ) -> tuple[float, float]:
     """Return the share of random pairs of different worth that is expected right, and that which is."""
-    drawn = CandidatePairs(margins, among, among.any(axis=0)).draw(
+    drawn = CandidatePairs(margins, among, np.asarray(among.any(axis=0))).draw(
         _FORETOLD, frozenset(), np.random.default_rng(9)
     )
     query, first, second = drawn.T
@@ -209,10 +208,7 @@ def people_on_dailybench(service: Service, crm: EmbeddedCRM, most: int) -> dict[
     wishes = wordings(crm, held_out=True, most=400)
     users = [simulated_user(draw_criteria(wishes, random), crm, benchmark) for _ in range(most)]
     noisy = np.random.default_rng(4)
-    judged = [
-        Person(field, user.utility, lambda pair, user=user: user.answer(pair, noisy))
-        for user in users  # type: ignore[misc]
-    ]
+    judged = [Person(field, user.utility, partial(user.answer, random=noisy)) for user in users]
     return {
         "what can be counted": counted,
         "one assistant": one,
