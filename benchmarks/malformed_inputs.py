@@ -265,7 +265,8 @@ def readers() -> list[Reader]:
     from crm.data.judge_benchmarks import read_judge_benchmark  # noqa: PLC0415
     from crm.llm.settings import read_llms  # noqa: PLC0415
     from db.bundle.files import read_bundle  # noqa: PLC0415
-    from leaderboard.critique import read_critique  # noqa: PLC0415
+    from leaderboard.critique import read_edit  # noqa: PLC0415
+    from leaderboard.critique_scores import read_assessment  # noqa: PLC0415
     from leaderboard.elicitation.history.read import read_history  # noqa: PLC0415
     from leaderboard.export import read_ranking_csv  # noqa: PLC0415
     from leaderboard.llm_facts.files import read_catalogue  # noqa: PLC0415
@@ -283,8 +284,12 @@ def readers() -> list[Reader]:
     def history(kind: str) -> Callable[[bytes, Path], object]:
         return lambda content, _: read_history(content, f"mine.{kind}")
 
-    critique = {"suggestions": ["Be brief.", "Be warm."], "helpfulness": 1, "edited": "Salt."}
-    critique |= {"personalization": 2, "naturalness": 3}
+    def critique(content: bytes, _: Path) -> object:
+        reply = content.decode(errors="replace")
+        return read_assessment(reply), read_edit(reply, "Pepper.")
+
+    assessed = {"suggestions": ["Be brief.", "Be warm."], "helpfulness": 1, "personalization": 2}
+    assessed |= {"naturalness": 3, "faults": [{"fault": "forced", "points": 2}], "simple_query": True}
     lines = made.as_json_lines
     return [
         Reader("bundle", _in_file("mine.usl.zip", read_bundle), _bundle_cases),
@@ -347,8 +352,8 @@ def readers() -> list[Reader]:
         Reader("reply of an LLM", lambda content, _: _completion(content), partial(_json_cases, _REPLY)),
         Reader(
             "critique by an LLM",
-            lambda content, _: read_critique(content.decode(errors="replace"), "Pepper."),
-            partial(_json_cases, critique),
+            critique,
+            partial(_json_cases, assessed | {"edited": "Salt."}),
         ),
         Reader(
             "criteria, JSON",

@@ -16,7 +16,8 @@
 - `listed`: the LLMs of a ranking that pass a view's filters; `offers`: what they cost for what they are worth
 - `ranked`: all of that of a view, as command lines and programs are given it
 - `compare`: several views side by side; `alignment`: how well each LLM meets each criterion
-- `explain`: behind one LLM's rank; `critique`: an LLM's critique of a response
+- `explain`: behind one LLM's rank; `critique`: an LLM's critique and edit of a response;
+  `critique_scores`: what its scores come to
 - `llm_facts`: who makes LLMs, what they cost, how people rate them
 - `judges`: evaluations side by side, and how two judges' rankings agree
 - `elicitation`: a person's criteria learnt from choices, an interview or their history

@@ -1,53 +1,48 @@
-"""Critiques of responses by an LLM with an edit of its own, as in Critique-Post-Edit (2025)."""
+"""Critiques of responses by an LLM with an edit of its own, as in Critique-Post-Edit (2025).
+
+A response is scored and suggestions are made; the suggestions are carried out; and the edit is scored as if
+it were any other response. Each is a call of its own, so that whoever scores an edit does not know that it
+is one. Last, the judge compares the two.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import ErrorDetails
 
 from crm import registry
-from crm.criteria import CriteriaSet, normalise
+from crm.criteria import CriteriaSet
 from crm.errors import CRMError
 from crm.llm.chat_model import ReplyStatus
 from crm.llm.endpoint import InteractiveLLM, llm_named_by
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import TRIES, UnusableReplyError, ask_until_usable, parse_json
+from crm.llm.structured import TRIES, UnusableReplyError, Usable, ask_until_usable, parse_json
 from crm.protocol import Pair, Question, Verdict
+from leaderboard.critique_scores import (
+    FAULTS,
+    HIGHEST,
+    LOWEST,
+    MAX_SUGGESTIONS,
+    MIN_SUGGESTIONS,
+    Scores,
+    read_assessment,
+    scores_of,
+)
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import PairReport
 from leaderboard.limits import ask_llm_once_more
 from leaderboard.view import View
 
-LOWEST: Final = -5
-HIGHEST: Final = 5
-MIN_SUGGESTIONS: Final = 2
-MAX_SUGGESTIONS: Final = 3
-"""Suggestions."""
 SUGGESTION_WORDS: Final = 40
-SCORES: Final = ("helpfulness", "personalization", "naturalness")
-_MAX_SUGGESTION = 400
 _MAX_EDIT = 40_000
 """Characters; no stored response comes near it."""
 _NO_TEXT = frozenset(("Cc", "Cs", "Co", "Cn"))
-
-
-def _suggestion(value: Any) -> str:
-    if not isinstance(value, str) or not (text := normalise(value)):
-        raise ValueError("is no text")
-    if len(text) > _MAX_SUGGESTION:
-        raise ValueError(f"has {len(text)} characters, where {_MAX_SUGGESTION} are the most")
-    return text
-
-
-def _distinct(suggestions: list[str]) -> list[str]:
-    if len({text.casefold() for text in suggestions}) < len(suggestions):
-        raise ValueError("say the same twice")
-    return suggestions
 
 
 def _edited(value: str) -> str:
@@ -62,61 +57,56 @@ def _edited(value: str) -> str:
     return text
 
 
-Score = Annotated[int, Field(strict=True, ge=LOWEST, le=HIGHEST)]
-
-
-class Critique(BaseModel):
-    """What an LLM says of a response, and how it would improve it.
-
-    Attributes:
-        helpfulness: Whether it answers the query, −5 to 5.
-        personalization: Whether it does what the criteria ask for, −5 to 5.
-        naturalness: Whether it reads well, −5 to 5.
-    """
-
+class _Edit(BaseModel):
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
-    suggestions: Annotated[
-        list[Annotated[str, BeforeValidator(_suggestion)]],
-        Field(min_length=MIN_SUGGESTIONS, max_length=MAX_SUGGESTIONS),
-        AfterValidator(_distinct),
-    ]
-    helpfulness: Score
-    personalization: Score
-    naturalness: Score
     edited: Annotated[str, Field(strict=True), AfterValidator(_edited)]
 
 
-def read_critique(reply: str, response: str) -> Critique:
-    """Return the critique of ``response`` in a reply; words around the JSON object are ignored.
+def read_edit(reply: str, response: str) -> str:
+    """Return the edited ``response`` in a reply; words around the JSON object are ignored.
 
     Raises:
-        UnusableReplyError: It holds none that can be shown.
+        UnusableReplyError: It holds none that can be shown, or nothing was edited.
     """
-    critique = parse_json(reply, Critique, _in_words)
-    if critique.edited.split() == response.split():
+    edited = parse_json(reply, _Edit, _in_words).edited
+    if edited.split() == response.split():
         raise UnusableReplyError("Its edited response is the original, unchanged.")
-    return critique
+    return edited
 
 
 def _in_words(error: ErrorDetails) -> str:
     """Say what is wrong in a sentence about “it”, the reply."""
-    where = [str(part) for part in error["loc"]]
-    name = where[0] if where else ""
-    details = error.get("ctx", {})
     if error["type"] == "missing":
-        return f"It has no “{name}”."
-    if name in SCORES:
-        return f"Its score for {name} is no whole number from {LOWEST} to {HIGHEST}."
-    if error["type"] in ("too_short", "too_long"):
-        return f"It has {details['actual_length']} suggestions, not {MIN_SUGGESTIONS} to {MAX_SUGGESTIONS}."
+        return "It has no “edited”."
     if error["type"] == "value_error":
-        what = f"Suggestion {int(where[1]) + 1}" if len(where) > 1 else f"Its “{name}”"
-        return f"{what} {details['error']}."
-    return f"Its “{name}” is not of the kind asked for."
+        return f"Its “edited” {error.get('ctx', {})['error']}."
+    return "Its “edited” is not of the kind asked for."
 
 
-_template = read_prompt(Path(__file__).parent / "prompts" / "critique.txt")
+@dataclass(frozen=True)
+class Critique:
+    """What an LLM says of a response, and how it would improve it.
+
+    Attributes:
+        scores: Of the response.
+        edited: The response with the suggestions carried out.
+        edited_scores: Of that, by a call that does not know of the first.
+    """
+
+    suggestions: tuple[str, ...]
+    scores: Scores
+    edited: str
+    edited_scores: Scores
+
+    @property
+    def gain(self) -> float:
+        """By how much the edit raised the final score."""
+        return self.edited_scores.final - self.scores.final
+
+
+_assessment_template = read_prompt(Path(__file__).parent / "prompts" / "critique.txt")
+_edit_template = read_prompt(Path(__file__).parent / "prompts" / "edit.txt")
 
 
 @dataclass(frozen=True)
@@ -127,17 +117,33 @@ class Critiqued:
     response: str
     criteria: CriteriaSet
 
-    def prompt(self, problem: str = "") -> str:
-        """Return the question as it is put; ``problem`` says what was wrong with an earlier reply."""
-        return _template.render(
+    @property
+    def wishes(self) -> list[str]:
+        """The criteria as they are put to an LLM."""
+        return [f"{criterion} ({criterion.weight.value.lower()})" for criterion in self.criteria]
+
+    def assessment_prompt(self, problem: str = "") -> str:
+        """Return how scores are asked for; ``problem`` says what was wrong with an earlier reply."""
+        return _assessment_template.render(
             query=self.query,
             response=self.response,
-            wishes=[f"{criterion} ({criterion.weight.value.lower()})" for criterion in self.criteria],
+            wishes=self.wishes,
+            faults=FAULTS,
             lowest=LOWEST,
             highest=HIGHEST,
             fewest=MIN_SUGGESTIONS,
             most=MAX_SUGGESTIONS,
             words=SUGGESTION_WORDS,
+            problem=problem,
+        )
+
+    def edit_prompt(self, suggestions: Sequence[str], problem: str = "") -> str:
+        """Return how an edit is asked for."""
+        return _edit_template.render(
+            query=self.query,
+            response=self.response,
+            wishes=self.wishes,
+            suggestions=suggestions,
             problem=problem,
         )
 
@@ -154,7 +160,9 @@ class Critic:
         self._llm = llm
 
     def critique(self, critiqued: Critiqued) -> Critique:
-        """Return a critique of a response; a reply that is none is asked for again, with the reason.
+        """Return a critique of a response: it is scored, edited, and the edit scored, by a call each.
+
+        A reply that is of no use is asked for again, with the reason.
 
         Raises:
             LeaderboardError: No reply can be used, or too many critiques are being written.
@@ -164,16 +172,28 @@ class Critic:
         with self._llm.place() as free:
             if not free:
                 raise LeaderboardError("Too many critiques are being written: try again in a moment.")
-            try:
-                return ask_until_usable(
-                    lambda problem: self._ask(critiqued.prompt(problem)),
-                    lambda reply: read_critique(reply, critiqued.response),
-                )
-            except UnusableReplyError as error:
-                raise LeaderboardError(
-                    f"{self.name} was asked {TRIES} times and wrote no critique that can be used. {error} "
-                    "Try again, or use an LLM that follows instructions better."
-                ) from error
+            assessment = self._until_usable(critiqued.assessment_prompt, read_assessment)
+            edited = self._until_usable(
+                lambda problem: critiqued.edit_prompt(assessment.suggestions, problem),
+                lambda reply: read_edit(reply, critiqued.response),
+            )
+            again = replace(critiqued, response=edited)
+            of_edit = self._until_usable(again.assessment_prompt, read_assessment)
+        return Critique(
+            tuple(assessment.suggestions),
+            scores_of(assessment, critiqued.response),
+            edited,
+            scores_of(of_edit, edited),
+        )
+
+    def _until_usable(self, prompt: Callable[[str], str], read: Callable[[str], Usable]) -> Usable:
+        try:
+            return ask_until_usable(lambda problem: self._ask(prompt(problem)), read)
+        except UnusableReplyError as error:
+            raise LeaderboardError(
+                f"{self.name} was asked {TRIES} times and wrote no critique that can be used. {error} "
+                "Try again, or use an LLM that follows instructions better."
+            ) from error
 
     def _ask(self, prompt: str) -> str:
         ask_llm_once_more()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from leaderboard.critique import SCORES, Critic, Review, configured_critic, critic_name, review
+from leaderboard.critique import Critic, Review, configured_critic, critic_name, review
+from leaderboard.critique_scores import SCORES, Scores
 from leaderboard.explain import PairReport
 from leaderboard.limits import Limits
 from leaderboard.render.responses import pair_html, verdict_html
@@ -57,9 +58,23 @@ def _ask(name: str, view: View, report: PairReport) -> Review | str:
 def _draw(found: Review, title: str, original: str) -> None:
     critique = found.critique
     st.subheader("Critique", anchor=False)
-    for column, score in zip(st.columns(len(SCORES)), SCORES, strict=True):
-        column.metric(score.capitalize(), _signed(getattr(critique, score)))
-    st.caption(plain(f"From −5 to 5, written by {found.critic}, as are the suggestions and the edit."))
+    before, after = critique.scores, critique.edited_scores
+    columns = st.columns(len(SCORES) + 1)
+    for column, score in zip(columns, SCORES, strict=False):
+        old, new = getattr(before, score), getattr(after, score)
+        column.metric(score.capitalize(), _signed(old), f"{_signed(new - old)} when edited")
+    columns[-1].metric(
+        "All three", _signed(round(before.final, 1)), f"{_signed(round(critique.gain, 1))} when edited"
+    )
+    st.caption(
+        plain(
+            f"From −5 to 5, by {found.critic}, which wrote the suggestions and the edit too and scored each "
+            "text by itself. All three: 0.35 helpfulness + 0.40 personalization + 0.25 naturalness."
+        )
+    )
+    for what, scores in (("Taken off", before), ("Taken off the edit", after)):
+        if scores.deductions:
+            st.caption(plain(f"{what}: {_deductions(scores)}."))
     st.markdown("\n".join(f"- {plain(suggestion)}" for suggestion in critique.suggestions))
     both = ((f"Original: {title}", original), (f"Edited by {found.critic}", critique.edited))
     st.html(pair_html(both))
@@ -77,5 +92,9 @@ def _verdict(found: Review) -> None:
     st.html("".join(verdict_html(share, text) for share, text in lines))
 
 
-def _signed(score: int) -> str:
-    return f"{score:+d}".replace("-", "−") if score else "0"
+def _deductions(scores: Scores) -> str:
+    return "; ".join(f"−{each.points} {each.score}: {each.why}" for each in scores.deductions)
+
+
+def _signed(score: float) -> str:
+    return f"{score:+}".replace("-", "−") if score else "0"

@@ -9,13 +9,18 @@ from tests.crm.backends.scripted_server import Answer
 CHAT = "/v1/chat/completions"
 KEY = "sk-secret-of-a-test"
 EDITED = "Boil the egg for six minutes, then cool it."
-GOOD: dict[str, Any] = {
+ASSESSED: dict[str, Any] = {
     "suggestions": ["Name the minutes.", "Leave the greeting out."],
-    "helpfulness": 2,
-    "personalization": -3,
+    "helpfulness": 4,
+    "personalization": -2,
     "naturalness": 0,
-    "edited": EDITED,
+    "faults": [{"fault": "too_brief", "points": 2}, {"fault": "ignores_wishes", "points": 1}],
+    "simple_query": True,
 }
+ASSESSED_EDIT = ASSESSED | {"helpfulness": 4, "personalization": 3, "naturalness": 2, "faults": []}
+EDIT = {"edited": EDITED}
+GOOD = ASSESSED | EDIT
+"""A reply that can be used whatever was asked for."""
 
 
 def says(reply: object, **choice: object) -> Answer:

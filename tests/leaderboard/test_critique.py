@@ -10,46 +10,43 @@ import pytest
 from crm.criteria import CriteriaSet
 from crm.errors import CRMError
 from crm.llm.structured import TRIES, UnusableReplyError
-from leaderboard.critique import Critiqued, configured_critic, critic_name, read_critique, review
+from leaderboard.critique import Critiqued, configured_critic, critic_name, read_edit, review
+from leaderboard.critique_scores import read_assessment
 from leaderboard.errors import LeaderboardError
 from leaderboard.service import Service
 from leaderboard.view import View
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
-from tests.leaderboard.critique_samples import CHAT, EDITED, GOOD, KEY, says, write_llms
+from tests.leaderboard.critique_samples import (
+    ASSESSED,
+    ASSESSED_EDIT,
+    CHAT,
+    EDIT,
+    EDITED,
+    GOOD,
+    KEY,
+    says,
+    write_llms,
+)
 
 ORIGINAL = "Hello! Boil the egg."
 
 
-def test_a_critique_is_found_among_words_and_fences() -> None:
-    critique = read_critique(f"Here it is:\n```json\n{json.dumps(GOOD)}\n```", ORIGINAL)
-
-    assert (critique.helpfulness, critique.personalization, critique.naturalness) == (2, -3, 0)
-    assert critique.suggestions == ["Name the minutes.", "Leave the greeting out."]
-    assert critique.edited == EDITED
+def test_an_edit_is_found_among_words_and_fences() -> None:
+    assert read_edit(f"Here it is:\n```json\n{json.dumps(EDIT)}\n```", ORIGINAL) == EDITED
 
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"helpfulness": 6}, "Its score for helpfulness is no whole number from -5 to 5."),
-        ({"naturalness": "3"}, "Its score for naturalness is no whole number"),
-        ({"personalization": 1.5}, "Its score for personalization is no whole number"),
-        ({"personalization": True}, "Its score for personalization is no whole number"),
-        ({"suggestions": ["one"]}, "It has 1 suggestions, not 2 to 3."),
-        ({"suggestions": ["a", "b", "c", "d"]}, "It has 4 suggestions, not 2 to 3."),
-        ({"suggestions": ["a", " "]}, "Suggestion 2 is no text."),
-        ({"suggestions": ["a", "A"]}, "Its “suggestions” say the same twice."),
-        ({"suggestions": ["a", "x" * 401]}, "Suggestion 2 has 401 characters"),
-        ({"suggestions": "a"}, "Its “suggestions” is not of the kind asked for."),
         ({"edited": "\x00 "}, "Its “edited” is blank."),
         ({"edited": 7}, "Its “edited” is not of the kind asked for."),
         ({"edited": "x" * 40_001}, "Its “edited” has 40001 characters"),
         ({"edited": " Hello!  Boil the egg.\n"}, "Its edited response is the original, unchanged."),
     ],
 )
-def test_what_is_no_critique_is_refused_with_the_reason(changed: dict[str, Any], reason: str) -> None:
+def test_what_is_no_edit_is_refused_with_the_reason(changed: dict[str, Any], reason: str) -> None:
     with pytest.raises(UnusableReplyError) as refused:
-        read_critique(json.dumps(GOOD | changed), ORIGINAL)
+        read_edit(json.dumps(changed), ORIGINAL)
 
     assert str(refused.value).startswith(reason)
 
@@ -66,15 +63,13 @@ def test_what_is_no_critique_is_refused_with_the_reason(changed: dict[str, Any],
 )
 def test_so_is_what_is_no_json(reply: str, reason: str) -> None:
     with pytest.raises(UnusableReplyError) as refused:
-        read_critique(reply, ORIGINAL)
+        read_assessment(reply)
 
     assert str(refused.value) == reason
 
 
 def test_an_edit_is_text_that_a_page_can_show() -> None:
-    critique = read_critique(json.dumps(GOOD | {"edited": "a\u0007\tb\n\u0000c<script>"}), ORIGINAL)
-
-    assert critique.edited == "a\tb\nc<script>"
+    assert read_edit(json.dumps({"edited": "a\u0007\tb\n\u0000c<script>"}), ORIGINAL) == "a\tb\nc<script>"
 
 
 EGG = Critiqued("How do I boil an egg?", "Hello! Boil the egg.", CriteriaSet.of(["brief"], ["greetings"]))
@@ -96,17 +91,34 @@ def complaint() -> str:
 
 
 def test_it_is_asked_with_query_response_and_criteria(server: ScriptedServer) -> None:
-    server.on(CHAT, says(GOOD))
+    server.on(CHAT, says(ASSESSED), says(EDIT), says(ASSESSED_EDIT))
     critique = configured_critic("writer").critique(EGG)
-    [asked] = server.asked[CHAT]
-    prompt = asked["messages"][-1]["content"]
+    prompts = [asked["messages"][-1]["content"] for asked in server.asked[CHAT]]
 
     assert critique.edited == EDITED
-    assert server.keys == [f"Bearer {KEY}"]
-    assert "How do I boil an egg?" in prompt
-    assert "Hello! Boil the egg." in prompt
-    assert "- brief (essential)\n- Avoid: greetings (essential)\n" in prompt
-    assert "An earlier reply" not in prompt
+    assert critique.suggestions == ("Name the minutes.", "Leave the greeting out.")
+    assert server.keys == [f"Bearer {KEY}"] * 3
+    for prompt in prompts:
+        assert "How do I boil an egg?" in prompt
+        assert "- brief (essential)\n- Avoid: greetings (essential)\n" in prompt
+        assert "An earlier reply" not in prompt
+    assessed, edited, assessed_edit = prompts
+    assert "Hello! Boil the egg." in assessed
+    assert "- too_brief (2 to 3): " in assessed
+    assert "- Name the minutes.\n- Leave the greeting out.\n" in edited
+    # Who scores the edit sees nothing but the edit, put as any response is.
+    assert assessed_edit == assessed.replace("Hello! Boil the egg.", EDITED)
+
+
+def test_original_and_edit_are_scored_apart(server: ScriptedServer) -> None:
+    server.on(CHAT, says(ASSESSED), says(EDIT), says(ASSESSED_EDIT))
+    critique = configured_critic("writer").critique(EGG)
+    before, after = critique.scores, critique.edited_scores
+
+    assert (before.helpfulness, before.personalization, before.naturalness) == (2, -3, 0)
+    assert before.final == pytest.approx(0.35 * 2 - 0.40 * 3)
+    assert after.final == pytest.approx(0.35 * 4 + 0.40 * 3 + 0.25 * 2)
+    assert critique.gain == pytest.approx(after.final - before.final)
 
 
 def test_reasoning_in_front_is_no_part_of_the_reply(server: ScriptedServer) -> None:
@@ -118,17 +130,22 @@ def test_reasoning_in_front_is_no_part_of_the_reply(server: ScriptedServer) -> N
 
 
 def test_a_reply_of_no_use_is_asked_for_again_with_the_reason(server: ScriptedServer) -> None:
-    server.on(CHAT, says("Sure!"), says(GOOD | {"helpfulness": 9}), says(GOOD))
+    server.on(
+        CHAT, says("Sure!"), says(ASSESSED | {"helpfulness": 9}), says(ASSESSED), says("No."), says(GOOD)
+    )
     critique = configured_critic("writer").critique(EGG)
     reasons = [
         asked["messages"][-1]["content"].partition("could not be used: ")[2] for asked in server.asked[CHAT]
     ]
 
-    assert critique.helpfulness == 2
+    assert critique.scores.helpfulness == 2
     assert [reason.partition(" Write a reply")[0] for reason in reasons] == [
         "",
         "It is no JSON object.",
         "Its score for helpfulness is no whole number from -5 to 5.",
+        "",
+        "It is no JSON object.",
+        "",
     ]
 
 
@@ -197,7 +214,8 @@ def test_no_more_are_written_at_once_than_the_table_allows(
     server.on(CHAT, meanwhile)
     assert critic.critique(EGG).edited == EDITED
     assert critic.critique(EGG).edited == EDITED
-    assert refused == ["Too many critiques are being written: try again in a moment."] * 2
+    # Three calls a critique: scores, edit, scores of the edit.
+    assert refused == ["Too many critiques are being written: try again in a moment."] * 6
 
 
 def test_only_an_llm_behind_an_endpoint_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,19 +147,22 @@ def test_a_critique_shows_scores_suggestions_and_the_judges_verdict_on_the_edit(
         "Helpfulness": "+2",
         "Naturalness": "0",
     }
+    assert page.metric[-1].label == "All three"
+    assert page.metric[-1].value == "−0.5"
+    assert any("−2 helpfulness: it is so brief that" in element.value for element in page.caption)
     assert escape(edited) in html(page)
     assert any("\\*all\\*" in element.value for element in page.markdown)
     assert "that the edited response is preferred to the original under all criteria" in html(page)
     next(button for button in page.button if button.label == "Close").click().run()
     assert escape(edited) not in html(page)
-    assert len(critic.asked[CHAT]) == 1
+    assert len(critic.asked[CHAT]) == 3
 
 
 def test_a_visit_has_only_so_many_critiques(
     page: AppTest, critic: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("USL_CRITIQUES", "2")
-    monkeypatch.setenv("USL_LLM_REQUESTS", "1")  # of all visits in an hour
+    monkeypatch.setenv("USL_LLM_REQUESTS", "3")  # of all visits in an hour: those of one critique
     monkeypatch.setattr("leaderboard.limits._LLM_REQUESTS", HourlyAllowance())
     critic.on(CHAT, says(GOOD))
     open_pair(page)
@@ -170,7 +173,7 @@ def test_a_visit_has_only_so_many_critiques(
     page.run()
     assert page.button(key="critique").disabled
     assert "You have had the 2 critiques that one visit may ask for." in [item.value for item in page.caption]
-    assert len(critic.asked[CHAT]) == 1
+    assert len(critic.asked[CHAT]) == 3
 
 
 def test_a_critique_that_cannot_be_had_says_why(page: AppTest, critic: ScriptedServer) -> None:
