@@ -2,6 +2,8 @@
 
 - `live_rescore`, `first_paint`, `felt_waits`, `topic_map`: how long a person waits
 - `layout_shift`: what jumps meanwhile
+- `load`, `soak`, `session_memory`: what many visitors wait for, and what the server keeps of them
+- `faults`: visitors served while something is killed, damaged or away
 - `rank_stored`: the command `rank` on a large stored benchmark, from start to table
 - `topic_names`: names of topics without an LLM, as a reader judged each
 - `collection_run`: what collecting from a server with faults costs, and whether anything is asked twice

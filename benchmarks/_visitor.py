@@ -48,6 +48,7 @@ class Run:
         finished: Seconds until the run ended.
         n_bytes: That the server sent, uncompressed.
         errors: What the page said in red, and exceptions.
+        exceptions: Those of them that the page did not expect.
         tracebacks: Texts that look like one.
         shown: Keys of the criteria whose rankings came.
         widgets: Widgets of the page: its id and what it is.
@@ -59,6 +60,7 @@ class Run:
     finished: float = 0.0
     n_bytes: int = 0
     errors: list[str] = field(default_factory=list)
+    exceptions: list[str] = field(default_factory=list)
     tracebacks: list[str] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     widgets: dict[str, str] = field(default_factory=dict)
@@ -213,7 +215,8 @@ class Visitor:
             return
         found: Message = getattr(element, kind)
         if kind == "exception":
-            run.errors.append(f"{element.exception.type}: {element.exception.message}")
+            run.exceptions.append(f"{element.exception.type}: {element.exception.message}")
+            run.errors.append(run.exceptions[-1])
             run.tracebacks += ["\n".join(element.exception.stack_trace)] * bool(element.exception.stack_trace)
         if kind == "alert" and element.alert.format == element.alert.ERROR:
             run.errors.append(element.alert.body)

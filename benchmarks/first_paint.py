@@ -89,14 +89,23 @@ class Server:
 
 
 @contextmanager
-def running_server(database: Path, log: Path) -> Iterator[Server]:
-    """Start the app on a SQLite file and a free port; stop it afterwards."""
-    port = _free_port()
+def running_server(
+    database: Path | str, log: Path, *, port: int | None = None, **settings: str
+) -> Iterator[Server]:
+    """Start the app on a SQLite file, or a database's URL; stop it afterwards.
+
+    Args:
+        log: The file that it writes its log to.
+        port: Where it listens; a free one by default.
+        settings: More variables of its environment.
+    """
+    port = port or free_port()
+    url = database if isinstance(database, str) else f"sqlite:///{database}"
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, *_STREAMLIT, "--server.port", str(port)],
             cwd=PROJECT_ROOT,
-            env={**os.environ, URL_VARIABLE: f"sqlite:///{database}"},
+            env={**os.environ, URL_VARIABLE: url, **settings},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -192,7 +201,8 @@ def _link(criterion: str) -> str:
     return f"?{urlencode({'benchmark': 'dailybench', 'criterion': criterion})}"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

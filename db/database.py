@@ -12,7 +12,8 @@ from filelock import FileLock, Timeout
 from psycopg.errors import LockNotAvailable
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError as DriverError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -26,6 +27,8 @@ PROJECT_ROOT = Path(__file__).resolve().parent.parent
 BUSY_TIMEOUT_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 10
 
+_OUT_OF_REACH = (OperationalError, InterfaceError, DriverError)
+"""What is raised where nothing is wrong with what was asked: SQLite says of a damaged file only the last."""
 _SHAPES = "sqlite:///path/to/file.sqlite3 or postgresql://user:password@host:5432/database"
 
 
@@ -334,9 +337,22 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """Yield a session for one piece of work: committed at the end, rolled back if it fails."""
-        with sessionmaker(self.engine).begin() as session:
-            yield session
+        """Yield a session for one piece of work: committed at the end, rolled back if it fails.
+
+        Raises:
+            DatabaseError: The server does not answer, or the file is gone, damaged, locked or full.
+        """
+        try:
+            with sessionmaker(self.engine).begin() as session:
+                yield session
+        # The listener that sets SQLite's pragmas raises the driver's own errors, unwrapped.
+        except (OperationalError, InterfaceError, DriverError, sqlite3.Error) as error:
+            if isinstance(error, DriverError) and type(error) not in _OUT_OF_REACH:
+                raise  # not the database's fault
+            raise DatabaseError(
+                f"The database cannot be used just now, {place(self.engine.url)}: "
+                f"{reason(error, self.engine.url)}; try again, or check it."
+            ) from error
 
     def close(self) -> None:
         """Close the idle connections; the database may be used again afterwards."""

@@ -54,6 +54,11 @@ class SharedCache(Generic[Value]):
         with self._lock:
             return key in self._kept
 
+    def items(self) -> list[tuple[Hashable, Value]]:
+        """Return what is kept, each with its key."""
+        with self._lock:
+            return [*self._kept.items()]
+
     def get(self, key: Hashable, compute: Callable[[], Value]) -> Value:
         """Return the result kept under the key, else compute it now; raises what computing it raises."""
         while True:

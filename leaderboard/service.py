@@ -12,13 +12,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from sqlalchemy.orm import Session
 
 from crm.criteria import CriteriaSet, Criterion
 from crm.data.taxonomy import THEMES_FILE, CriterionThemes
 from crm.embedded.representation import MISSING
 from crm.protocol import CRM, Explains, FindsPassages, MeasuresResponses, Reason
 from db import Database
-from db.errors import NotFoundError
+from db.errors import DatabaseError, NotFoundError
 from db.records import BenchmarkSummary
 from db.repositories import benchmarks
 from db.repositories.collections import collection_of
@@ -83,6 +84,7 @@ class Service:
         self.database = database
         self._ranks_once = ranks_once
         self._kept = KeptResults(share)
+        self._listed: list[BenchmarkSummary] = []
         self._live = live or LiveRankings()
 
     @classmethod
@@ -118,9 +120,18 @@ class Service:
         return found
 
     def benchmarks(self) -> list[BenchmarkSummary]:
-        """Return all benchmarks."""
-        with self.database.session() as session:
-            return benchmarks.list_benchmarks(session)
+        """Return all benchmarks; while the database does not answer, those that there were before.
+
+        Raises:
+            DatabaseError: It has not answered yet.
+        """
+        try:
+            with self.database.session() as session:
+                self._listed = benchmarks.list_benchmarks(session)
+        except DatabaseError:
+            if not self._listed:
+                raise
+        return self._listed
 
     def first_benchmark(self) -> str:
         """Return the slug of the benchmark to begin with: the default, or if that is gone the first one."""
@@ -133,22 +144,33 @@ class Service:
         return FIRST_FLOOR if n_llms.get(slug, 0) >= _FEWEST_FOR_FLOOR else None
 
     def benchmark(self, slug: str) -> LoadedBenchmark:
-        """Return a benchmark, kept in memory until it changes; a NotFoundError where there is none."""
-        with self.database.session() as session:
-            try:
-                benchmark, changed = benchmarks.find_with_date(session, slug)
-            except NotFoundError as error:
-                if slug != os.environ.get(BENCHMARK_VARIABLE):
-                    raise
-                raise NotFoundError(f"{error} {BENCHMARK_VARIABLE} names the one to begin with.") from None
-            return self._kept.loaded.get(
-                (slug, changed),
-                lambda: LoadedBenchmark(
-                    self.database,
-                    benchmarks.get_benchmark(session, benchmark),
-                    ranks_once=self._ranks_once,
-                ),
-            )
+        """Return a benchmark, kept in memory until it changes, and while the database does not answer.
+
+        Raises:
+            NotFoundError: There is none.
+            DatabaseError: The database does not answer, and the benchmark is not in memory.
+        """
+        try:
+            with self.database.session() as session:
+                return self._found(session, slug)
+        except NotFoundError as error:
+            if slug != os.environ.get(BENCHMARK_VARIABLE):
+                raise
+            raise NotFoundError(f"{error} {BENCHMARK_VARIABLE} names the one to begin with.") from None
+        except DatabaseError:
+            kept = [found for _, found in self._kept.loaded.items() if found.record.info.slug == slug]
+            if not kept:
+                raise
+            return max(kept, key=lambda found: found.record.updated_at)
+
+    def _found(self, session: Session, slug: str) -> LoadedBenchmark:
+        benchmark, changed = benchmarks.find_with_date(session, slug)
+        return self._kept.loaded.get(
+            (slug, changed),
+            lambda: LoadedBenchmark(
+                self.database, benchmarks.get_benchmark(session, benchmark), ranks_once=self._ranks_once
+            ),
+        )
 
     def collection(self, slug: str, llm: str) -> CollectionRecord | None:
         """Return how a stored LLM's answers were collected; None where it is not stored, as of a session."""

@@ -1,6 +1,8 @@
 import html
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from crm.criteria import CriteriaSet
 from crm.data.taxonomy import THEMES_FILE, CriterionThemes, Theme, ThemeCluster
 from crm.errors import ConfigError, CRMError
 from crm.protocol import JudgedBenchmark, ScoreBlock
-from db.errors import NotFoundError
+from db.errors import DatabaseError, NotFoundError
 from db.records import LLMRecord, ScoreKey, StepCount
 from db.repositories import benchmarks, contents, llm_answers, preferences, scores
 from db.source_records import PreferenceSetInfo
@@ -457,3 +459,38 @@ def test_what_is_worked_out_of_a_ranking_is_worked_out_again_when_it_changes(ser
         service.derived(board, "what", lambda board=board: worked_out.append(board) or board)
 
     assert worked_out == [one, other]
+
+
+class TestWhileTheDatabaseDoesNotAnswer:
+    @pytest.fixture
+    def away(self, filled_file: Path, tmp_path: Path) -> Iterator[tuple[Service, Path]]:
+        """A service that has ranked DailyBench by a criterion, and the file of its database."""
+        file = Path(shutil.copy(filled_file, tmp_path / "usl.sqlite3"))
+        served = Service.open(f"sqlite:///{file}")
+        served.leaderboard(View("dailybench", criteria=CriteriaSet.of(["Mentions a harbour"])))
+        served.benchmarks()
+        yield served, file
+        served.close()
+
+    def test_what_is_in_memory_is_ranked_on(self, away: tuple[Service, Path]) -> None:
+        served, file = away
+        listed = served.benchmarks()
+        kept = file.read_bytes()
+        served.database.close()
+        file.write_bytes(b"no database at all" * 100)
+
+        shown = served.leaderboard(View("dailybench", criteria=CriteriaSet.of(["Mentions a lighthouse"])))
+        assert len(shown.ranking.llms) == 7
+        assert served.benchmarks() == listed
+
+        file.write_bytes(kept)
+        served.database.close()
+        assert served.leaderboard(View("alpaca-eval")).ranking.llms
+
+    def test_what_is_not_says_so_in_a_sentence(self, away: tuple[Service, Path]) -> None:
+        served, file = away
+        served.database.close()
+        file.write_bytes(b"no database at all" * 100)
+
+        with pytest.raises(DatabaseError, match=r"^The database cannot be used just now, the SQLite file"):
+            served.leaderboard(View("alpaca-eval"))

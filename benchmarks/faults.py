@@ -1,0 +1,337 @@
+"""Whether visitors are served through faults: no traceback, the last good ranking stays, nothing is lost.
+
+Each fault is brought about on a running server while a visitor is there (``benchmarks/_visitor.py``), and
+mended again. A row says what was done, how often it was borne, and what the page said meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from time import sleep
+from typing import Annotated
+
+import typer
+
+from benchmarks._faults import (
+    NotBorneError,
+    PostgreSQL,
+    Seen,
+    came_back,
+    command,
+    endpoint,
+    in_time,
+    kill,
+    until,
+)
+from benchmarks._load import circumstances
+from benchmarks._report import Report
+from benchmarks._visitor import Visitor, query_of
+from benchmarks.first_paint import MeasurementError, Server, free_port, running_server
+from crm.cli_runner import run_cli
+from leaderboard.service import Service
+
+app = typer.Typer(add_completion=False)
+
+Fault = Callable[[Path, Seen, random.Random], None]
+SLUG = "dailybench"
+_LINK = query_of(SLUG)
+
+
+@contextmanager
+def served(folder: Path, **options: object) -> Iterator[Server]:
+    """Start the app on the folder's database, or on another URL, and wait until it answers."""
+    url = options.pop("url", folder / "usl.sqlite3")
+    with running_server(url, folder / "log", **options) as server:  # type: ignore[arg-type]
+        server.wait_until_up()
+        yield server
+
+
+async def looked_at(server: Server, seen: Seen) -> None:
+    """Open the page and rank by a criterion; a NotBorneError unless both show what was asked for."""
+    async with Visitor(server.address, _LINK) as visitor:
+        seen.check(await in_time(visitor.open()))
+        seen.check(await in_time(visitor.type_criteria("Warm")), wanted=True)
+
+
+def is_whole(database: Path) -> None:
+    """Raise a NotBorneError unless SQLite finds nothing wrong with a file."""
+    with closing(sqlite3.connect(database)) as connection:
+        [found] = connection.execute("PRAGMA integrity_check").fetchone()
+    if found != "ok":
+        raise NotBorneError(f"the database is damaged: {found}")
+
+
+def killed_at_first_start(folder: Path, seen: Seen, draw: random.Random) -> None:
+    """Kill the server at a random moment while it fills an empty database, and start it again."""
+    with running_server(folder / "usl.sqlite3", folder / "log") as server:
+        server.wait_until_up()  # the database is opened when the first page asks for it
+
+        async def open_and_kill() -> None:
+            async with Visitor(server.address, _LINK) as visitor:
+                opened = asyncio.ensure_future(visitor.open())
+                await asyncio.wait([opened], timeout=draw.uniform(0.0, 4.0))
+                kill(server)
+                await asyncio.gather(opened, return_exceptions=True)
+
+        asyncio.run(open_and_kill())
+    with served(folder) as server:
+        asyncio.run(looked_at(server, seen))
+    is_whole(folder / "usl.sqlite3")
+
+
+def killed_while_importing(folder: Path, seen: Seen, draw: random.Random) -> None:
+    """Kill an import at a random moment beside a running server, rank, and import again."""
+    table = folder / "mine.csv"
+    rows = [f"Question {number}?,one,Answer {number} of one" for number in range(150)]
+    rows += [f"Question {number}?,two,Another answer {number}" for number in range(150)]
+    table.write_text("\n".join(["query,llm,response", *rows]) + "\n", encoding="utf-8")
+    importing = ("import", "table", str(table), "--benchmark", "mine", "--baseline", "one")
+    url = f"sqlite:///{folder / 'usl.sqlite3'}"
+    with served(folder) as server:
+        asyncio.run(looked_at(server, seen))
+        with command(url, *importing) as first:
+            sleep(draw.uniform(1.0, 9.0))
+            first.kill()
+        asyncio.run(looked_at(server, seen))
+        with command(url, *importing) as again:
+            said, _ = again.communicate()
+        if again.returncode:
+            raise NotBorneError(f"importing again failed: {said.decode()[-300:]}")
+        asyncio.run(_opened(server, "mine", seen))
+    is_whole(folder / "usl.sqlite3")
+
+
+async def _opened(server: Server, slug: str, seen: Seen) -> None:
+    async with Visitor(server.address, query_of(slug)) as visitor:
+        seen.check(await in_time(visitor.open()))
+
+
+def without_database(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Remove the database's file while a visitor is there, and put it back."""
+    _broken(folder, seen, lambda file: file.unlink())
+
+
+def truncated_database(folder: Path, seen: Seen, draw: random.Random) -> None:
+    """Cut the database's file off at a random place while a visitor is there, and put it back."""
+
+    def cut(file: Path) -> None:
+        os.truncate(file, int(file.stat().st_size * draw.uniform(0.0, 0.9)))
+
+    _broken(folder, seen, cut)
+
+
+def _broken(folder: Path, seen: Seen, damage: Callable[[Path], None]) -> None:
+    database, copy = folder / "usl.sqlite3", folder / "copy"
+
+    async def visit(server: Server) -> None:
+        async with Visitor(server.address, _LINK) as visitor:
+            seen.check(await in_time(visitor.open()))
+            seen.check(await in_time(visitor.type_criteria("Warm")), wanted=True)
+            shutil.copy(database, copy)
+            for beside in (f"{database}-wal", f"{database}-shm"):
+                Path(beside).unlink(missing_ok=True)
+            damage(database)
+            seen.check(await in_time(visitor.type_criteria("Concise")))
+            seen.check(await in_time(visitor.type_criteria("Vivid imagery")))
+            _put_back(database, copy)
+            seen.check(await in_time(visitor.type_criteria("Plain words")), wanted=True)
+        await looked_at(server, seen)
+
+    with served(folder) as server:
+        asyncio.run(looked_at(server, seen))
+        asyncio.run(visit(server))
+    with served(folder) as server:
+        asyncio.run(looked_at(server, seen))
+    is_whole(database)
+
+
+def _put_back(database: Path, copy: Path) -> None:
+    for beside in (f"{database}-wal", f"{database}-shm"):
+        Path(beside).unlink(missing_ok=True)
+    shutil.copy(copy, copy.with_suffix(".new"))
+    copy.with_suffix(".new").replace(database)
+
+
+def postgres_away(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Stop PostgreSQL while a visitor is there, and start it again."""
+    database = PostgreSQL(folder / "postgres")
+    database.start()
+    try:
+
+        async def visit(server: Server) -> None:
+            async with Visitor(server.address, _LINK) as visitor:
+                seen.check(await in_time(visitor.open()))
+                seen.check(await in_time(visitor.type_criteria("Warm")), wanted=True)
+                database.stop()
+                seen.check(await in_time(visitor.type_criteria("Concise")))
+                database.start()
+                seen.check(await in_time(visitor.type_criteria("Plain words")), wanted=True)
+            await looked_at(server, seen)
+
+        with served(folder, url=database.url) as server:
+            asyncio.run(visit(server))
+    finally:
+        database.stop()
+
+
+def judge_away(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Stop the endpoint of a slow judge while it judges, and start it again."""
+    port = free_port()
+    judges = folder / "crms.toml"
+    judges.write_text(
+        f'[endpoint]\nbackend = "llm-judge"\nmodel = "m"\nurl = "http://127.0.0.1:{port}/v1"\n'
+        "retries = 0\nconcurrency = 2\n",
+        encoding="utf-8",
+    )
+    link = f"{query_of(SLUG)}&topic=Riddles&crm=endpoint"
+
+    async def visit(server: Server) -> None:
+        async with Visitor(server.address, link) as visitor:
+            with endpoint(port):
+                run = await until(lambda: in_time(visitor.open()), lambda run: bool(run.shown))
+                seen.check(run)
+            await in_time(visitor.type_criteria("Warm"))
+            away = await until(lambda: in_time(visitor.open()), lambda run: bool(run.errors))
+            seen.check(away)
+            with endpoint(port):
+                seen.check(await in_time(visitor.press("try_again")))
+                await until(lambda: in_time(visitor.open()), lambda run: bool(run.shown) and not run.errors)
+
+    with served(folder, USL_CRMS=str(judges)) as server:
+        asyncio.run(visit(server))
+
+
+def two_servers(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Start two servers at once on one database that is not there yet, and use both."""
+    with (
+        running_server(folder / "usl.sqlite3", folder / "log") as one,
+        running_server(folder / "usl.sqlite3", folder / "log-2") as other,
+    ):
+        for server in (one, other):
+            server.wait_until_up()
+
+        async def both() -> None:
+            await asyncio.gather(looked_at(one, seen), looked_at(other, seen))
+
+        asyncio.run(both())
+    is_whole(folder / "usl.sqlite3")
+
+
+def lost_connection(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Break a visitor's connection and come back to the same session."""
+
+    async def visit(server: Server) -> None:
+        visitor = Visitor(server.address, _LINK)
+        await visitor.connect()
+        seen.check(await in_time(visitor.open()))
+        ranked = seen.check(await in_time(visitor.type_criteria("Warm")), wanted=True)
+        await visitor.lose()
+        await asyncio.sleep(2)
+        before = visitor.session
+        await came_back(visitor)
+        again = seen.check(await in_time(visitor.open()))
+        if visitor.session != before or again.shown != ranked.shown:
+            raise NotBorneError("another session or ranking than before")
+        await visitor.leave()
+
+    with served(folder) as server:
+        asyncio.run(visit(server))
+
+
+def restarted(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Kill the server while a visitor is there, and start it again at the same place."""
+    port = free_port()
+
+    async def come(visitor: Visitor) -> list[str]:
+        await came_back(visitor)
+        return seen.check(await in_time(visitor.open())).shown
+
+    async def first(server: Server, visitor: Visitor) -> list[str]:
+        await visitor.connect()
+        seen.check(await in_time(visitor.open()))
+        shown = seen.check(await in_time(visitor.type_criteria("Warm")), wanted=True).shown
+        kill(server)
+        await visitor.lose()
+        return shown
+
+    with served(folder, port=port) as server:
+        visitor = Visitor(server.address, _LINK)
+        before = asyncio.run(first(server, visitor))
+    with served(folder, port=port):
+        if asyncio.run(come(visitor)) != before:
+            raise NotBorneError("another ranking than before")
+
+
+_FROM_NOTHING = (killed_at_first_start, two_servers)
+"""Faults of a database that is not there yet; the others begin with a filled one."""
+
+FAULTS: dict[str, tuple[Fault, bool]] = {
+    "kill −9 during the first start": (killed_at_first_start, True),
+    "kill −9 of an import beside the server": (killed_while_importing, True),
+    "the database's file is removed, and put back": (without_database, False),
+    "the database's file is cut off, and put back": (truncated_database, False),
+    "PostgreSQL goes away and comes back": (postgres_away, False),
+    "a judge's endpoint goes away and comes back": (judge_away, False),
+    "two servers start on one new database": (two_servers, False),
+    "a visitor's connection breaks": (lost_connection, False),
+    "the server is killed and started again": (restarted, False),
+}
+"""What is brought about, how, and whether its moment is random, so that it is tried several times."""
+
+
+@app.command()
+def main(
+    moments: Annotated[int, typer.Option(min=1, help="Random moments of each kill.")] = 10,
+    only: Annotated[list[str] | None, typer.Option(help="Only faults with these words; repeatable.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the moments.")] = 0,
+    output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
+) -> None:
+    """Bring faults about while visitors are served."""
+    with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as folder:
+        filled = Path(folder) / "usl.sqlite3"
+        Service.open(f"sqlite:///{filled}").close()
+        rows = _tried(filled, moments, only, random.Random(seed))
+    Report(
+        title="Faults while visitors are served",
+        columns=("fault", "tried", "borne", "the page said", "what failed"),
+        rows=tuple(rows),
+        note="Borne: no traceback or unexpected error on the page, some ranking always on it, what was asked "
+        f"for as soon as the fault is mended, and SQLite finds the database whole. {circumstances()}",
+    ).finish(output)
+
+
+def _tried(filled: Path, moments: int, only: list[str] | None, draw: random.Random) -> list[tuple[str, ...]]:
+    """Return a row for each fault.
+
+    Args:
+        filled: A filled database, only to be copied.
+    """
+    rows = []
+    for name, (fault, by_chance) in FAULTS.items():
+        if only and not any(words in name for words in only):
+            continue
+        tried, failed, seen = moments if by_chance else 1, [], Seen()
+        for _ in range(tried):
+            with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as folder:
+                Path(folder).chmod(0o755)  # PostgreSQL's account goes through it
+                if fault not in _FROM_NOTHING:
+                    shutil.copy(filled, Path(folder) / "usl.sqlite3")
+                try:
+                    fault(Path(folder), seen, draw)
+                except (NotBorneError, MeasurementError) as error:
+                    failed.append(str(error))
+        said = " / ".join(sentence.replace("\\", "") for sentence in seen.said) or "–"
+        rows.append((name, str(tried), str(tried - len(failed)), said, failed[0] if failed else "–"))
+    return rows
+
+
+if __name__ == "__main__":
+    run_cli(app, MeasurementError)
