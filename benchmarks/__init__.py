@@ -14,7 +14,9 @@
 - `wish_readings`, `everyday_wishes`, `gold_rankings`: is what people type understood, and ranked as a careful
   reader would?
 - `training_size`, `long_responses`, `gaming`: how good the embedded judge is, and how far it can be gamed
-- `simulated_users`, `history_checklists`, `plain_habits`, `per_category`: how well criteria are learnt
+- `simulated_users`, `history_checklists`, `plain_habits`, `people_by_others`, `per_category`: how well a
+  person's criteria are learnt
+- `corrected_by_votes`: what a person's votes do to the judge's ranking
 - `real_people`: are people's later choices foretold better by their criteria than by votes?
 - `malformed_inputs`: is every malformed file refused in a sentence, in time and within memory?
 - `gpu`: on a machine with a GPU, memory and throughput of training and judging
