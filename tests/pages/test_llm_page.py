@@ -149,7 +149,8 @@ def test_a_critique_shows_scores_suggestions_and_the_judges_verdict_on_the_edit(
     }
     assert page.metric[-1].label == "All three"
     assert page.metric[-1].value == "−0.5"
-    assert any("−2 helpfulness: it is so brief that" in element.value for element in page.caption)
+    captions = " ".join(element.value.replace("\\", "") for element in page.caption)
+    assert "−2 helpfulness: it is so brief that" in captions
     assert escape(edited) in html(page)
     assert any("\\*all\\*" in element.value for element in page.markdown)
     assert "that the edited response is preferred to the original under all criteria" in html(page)
