@@ -2,7 +2,9 @@
 
 import streamlit as st
 
+from db import DatabaseError
 from leaderboard.render.html import STYLE_SHEET
+from pages._ui.live_ranking import complain
 from pages._ui.profile import open_private_link
 from pages._ui.server_log import run_told
 from pages._ui.session import navigation, warm_up
@@ -23,5 +25,7 @@ open_private_link()
 try:
     with run_told(page):
         page.run()
+except DatabaseError as error:  # nothing can be shown that is not in memory
+    complain(str(error), key="try_page_again")
 finally:  # Not before: the default ranking needs no encoder, and would wait while it is loaded.
     warm_up()

@@ -314,7 +314,7 @@ def _tried(filled: Path, moments: int, only: list[str] | None, draw: random.Rand
     Args:
         filled: A filled database, only to be copied.
     """
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, (fault, by_chance) in FAULTS.items():
         if only and not any(words in name for words in only):
             continue

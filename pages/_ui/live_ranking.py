@@ -35,7 +35,7 @@ def live(view: View, draw: Draw) -> None:
         leaderboard = _first(view)
     except SHOWN_ERRORS as error:
         message = str(error)
-        _draw_last(draw, lambda: _complain(message))
+        _draw_last(draw, lambda: complain(message))
         return
     while_judging(leaderboard, lambda: _ask(view), is_active, lambda so_far: _draw(so_far, draw))
 
@@ -45,7 +45,7 @@ def live_status(view: View) -> Leaderboard | None:
     try:
         leaderboard = _first(view)
     except SHOWN_ERRORS as error:
-        _complain(str(error))
+        complain(str(error))
         return None
     while_judging(leaderboard, lambda: _ask(view), is_active, _status)
     return leaderboard
@@ -131,7 +131,7 @@ def _status(leaderboard: Leaderboard) -> None:
         case State.FAILED:
             what = "The comparison with the average ranking failed. " if judging.of_comparison else ""
             kept = f" The {progress.percentage} that are judged are kept." if progress.pairs_done else ""
-            _complain(f"{what}{progress.message}{kept}", lambda: service().resume(view, subscriber()))
+            complain(f"{what}{progress.message}{kept}", lambda: service().resume(view, subscriber()))
             return
         case State.STOPPED:
             what = " the comparison with the average ranking" if judging.of_comparison else ""
@@ -162,7 +162,13 @@ def show_progress(progress: Progress, text: str, view: View, *, name: str, key: 
     row.button(f"{label} {of}".strip(), key=key.format(label), on_click=act, args=(view, name))
 
 
-def _complain(message: str, try_again: Callable[[], None] | None = None) -> None:
-    """Draw an error with a way to go on, by default to run the page again."""
+def complain(message: str, try_again: Callable[[], None] | None = None, *, key: str = "try_again") -> None:
+    """Draw an error with a way to go on, by default to run the page again.
+
+    Args:
+        message: One sentence.
+        try_again: What a click on the button does before.
+        key: Of the button.
+    """
     st.error(plain(message))
-    st.button("Try again", key="try_again", on_click=try_again, icon=":material/refresh:")
+    st.button("Try again", key=key, on_click=try_again, icon=":material/refresh:")
