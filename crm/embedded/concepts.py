@@ -153,7 +153,7 @@ class ConceptClassifier:
         )
         mean = np.mean(each, axis=0)
         if self.decoder is not None:
-            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * self.decoder.prob(criteria)
+            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * self.decoder.prob(criteria, bulk=bulk)
         prob: Floats = mean**_AGREED / (mean**_AGREED).sum(axis=1, keepdims=True)
         return prob
 

@@ -186,7 +186,9 @@ def train_decoder(
     on = device or ("cuda" if torch.cuda.is_available() else "cpu")
     with _progress("steps") as on_progress:
         fitted = fit_decoder(used, read_concept_names(), read_turns(), options, device=on, report=on_progress)
-    fitted = fitted.sharpened(sharpness_of(fitted.logits([wish.text for wish in kept]), kept, joined.names))
+    fitted = fitted.sharpened(
+        sharpness_of(fitted.logits([wish.text for wish in kept], bulk=True), kept, joined.names)
+    )
     joined = ConceptClassifier(joined.names, joined.networks, joined.spelling, fitted)
     np.savez_compressed(out, **joined.arrays())  # type: ignore[arg-type]
     typer.echo(

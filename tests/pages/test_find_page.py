@@ -96,7 +96,7 @@ def test_lists_by_topic_are_shown_edited_and_ranked_by(two_lists: AppTest) -> No
     page = two_lists
     assert not page.exception
     headings = [heading.value.replace("\\", "") for heading in page.subheader]
-    assert headings == ["Everywhere else", "For Story plans"]
+    assert headings == ["Everywhere else", "For Story plans", "Corrected by your votes"]
     lines = [field for field in page.text_input if field.label.startswith("Criterion")]
     common, added = lines[0].value, [field for field in page.text_input if "One more" in field.label]
     lines[1].set_value("Numbered steps").run()
@@ -114,7 +114,7 @@ def test_lists_by_topic_are_shown_edited_and_ranked_by(two_lists: AppTest) -> No
 def test_one_switch_goes_back_to_one_list(two_lists: AppTest) -> None:
     two_lists.toggle(key="find:by_topic").set_value(False).run()
 
-    assert not two_lists.subheader
+    assert [heading.value for heading in two_lists.subheader] == ["Corrected by your votes"]
     two_lists.button(key="find:rank").click().run()
     assert two_lists.session_state.view.criteria.names == ()
 

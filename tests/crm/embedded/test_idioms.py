@@ -82,7 +82,7 @@ def test_they_are_read_as_they_are_meant(written: str, read: str) -> None:
         ("I'd rather have tables than lists", {"more tables", "fewer list items"}),
         ("favours honesty over politeness", {"blunt", "less polite"}),
         ("humour over seriousness", {"funny", "less serious"}),
-        ("lieber Stichpunkte als Fließtext", {"more bullet points"}),
+        ("lieber Stichpunkte als Fließtext", {"more bullet points", "less prose"}),
         ("accuracy over speed", {""}),
         # Where only one side is a wish that is known, or neither, a comparison says nothing else.
         ("more detailed than Wikipedia", {"detailed"}),

@@ -24,11 +24,12 @@ def test_a_wish_is_read_alike_alone_and_among_others() -> None:
         "x" * 4000,
         *(f"number {i}" for i in range(99)),
     ]
-    together = decoder().logits(wishes)
+    together, many = decoder().logits(wishes), decoder().logits(wishes, bulk=True)
 
     assert np.isfinite(together).all()
+    np.testing.assert_allclose(many, together, atol=2e-2)
     for row in (0, 1, 57):
-        np.testing.assert_allclose(decoder().logits([wishes[row]])[0], together[row], atol=2e-2)
+        np.testing.assert_array_equal(decoder().logits([wishes[row]])[0], together[row])
 
 
 def test_it_is_stored_and_read_again() -> None:
@@ -43,7 +44,7 @@ def test_it_is_stored_and_read_again() -> None:
     ("wish", "concept", "more"),
     [
         ("I'd rather scroll for ages than get a stub of an answer", "words", True),
-        ("my eyes glaze over after the third line", "words", False),
+        ("my eyes glaze over after the third line", "sentences", False),
         ("spare me the pep talk", "encouraging", False),
     ],
 )

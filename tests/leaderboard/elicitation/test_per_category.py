@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from benchmarks._counts import COUNTERS
 from crm.criteria import Criterion
@@ -59,23 +61,28 @@ def divided(service: Service, benchmark: LoadedBenchmark, categories: list[str])
     return chosen(service, benchmark, categories, 24, longer_in=SECOND)
 
 
+def likes(checklist: CategoryChecklist, session: ElicitationSession, amounts: NDArray[Any]) -> float:
+    """How what a list says of answers to one question goes with an amount in them ``[R, Q]``."""
+    values = session.candidates.margins.values
+    said = sum(line.criterion.polarity.sign * values[..., line.index] for line in checklist.lines)
+    one, other = (each - each.mean(axis=0) for each in (np.asarray(said), amounts))
+    return float(np.corrcoef(one.ravel(), other.ravel())[0, 1])
+
+
 def test_who_chooses_differently_in_a_category_gets_a_list_for_it(
-    divided: ElicitationSession, categories: list[str]
+    divided: ElicitationSession, categories: list[str], benchmark: LoadedBenchmark
 ) -> None:
     common, own = session_checklists(divided, criterion_library(), categories)
 
     assert common.categories == ()
     assert own.categories in ((FIRST,), (SECOND,))
-    signs = {
-        each.categories: next(
-            line.criterion.polarity.sign * (-1 if line.label == "Short answers" else 1)
-            for line in each.lines
-            if line.label in ("Short answers", "In depth", "Many sentences", "Several paragraphs")
-        )
-        for each in (common, own)
-    }
-    longer = own.categories if own.categories == (SECOND,) else ()
-    assert signs[longer] > 0 > signs[own.categories if longer == () else ()]
+    shorter, longer = (own, common) if own.categories == (FIRST,) else (common, own)
+    lengths = np.array(
+        [[len((benchmark.text_at(llm, query) or "").split()) for query in range(benchmark.n_queries)]
+         for llm in benchmark.respondents]
+    )  # fmt: skip
+    assert likes(longer, divided, lengths) > 0.5
+    assert likes(shorter, divided, lengths) < -0.3
 
 
 def test_evidence_is_of_the_choices_on_the_lists_own_topics(
