@@ -8,6 +8,7 @@ gc.disable()  # While modules are imported it finds nothing, and takes a sixth o
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
+from threadpoolctl import threadpool_limits
 
 from api import metrics
 from api.http import PATH, application
@@ -21,6 +22,8 @@ from pages._ui.server_log import set_up_log
 from pages._ui.session import shared_service
 
 END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + elements_ahead() + charts_ahead()
+# Threads of a product wait for each other: on busy cores a wish took 3 seconds to read, by one thread 0.2.
+threadpool_limits(1, user_api="blas")
 SETTINGS = Settings.from_environment()
 set_up_log()
 

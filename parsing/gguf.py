@@ -62,6 +62,12 @@ class GGUFFile:
 
     metadata: Mapping[str, Any]
     weights: Mapping[str, StoredWeights]
+    content: mmap.mmap
+
+    def forget(self) -> None:
+        """Give back the memory of what was read of the weights; what is asked for is read again."""
+        if hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+            self.content.madvise(mmap.MADV_DONTNEED)
 
 
 def read_gguf(path: Path) -> GGUFFile:
@@ -107,7 +113,7 @@ class _Reader:
             if len(stored) != size:
                 raise ParseError("it is damaged, or breaks off")
             weights[name] = StoredWeights(shape, kind, stored)
-        return GGUFFile(metadata, weights)
+        return GGUFFile(metadata, weights, self._content)
 
     def _scalar(self, form: str) -> Any:
         (value,) = struct.unpack_from(f"<{form}", self._content, self._at)

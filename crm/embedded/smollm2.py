@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -92,6 +91,7 @@ class SmolLM2:
         self._slowest = float(file.metadata["llama.rope.freq_base"])
         self._tokenizer = tokenizer_of(file)
         self._layers = [_layer(file, number, adapters) for number in range(n_layers)]
+        file.forget()
         self._past: Sequence[_Past] = [_Past.none()] * n_layers
         self._n_past = 0
         if tokens := self.tokens([beginning])[0]:
@@ -214,7 +214,6 @@ def smollm2_file() -> Path | None:
     return path if path.is_file() else None
 
 
-@cache
 def read_smollm2() -> GGUFFile:
     """Return weights and tokens as they are stored.
 

@@ -35,6 +35,8 @@ def test_a_small_file_is_read_whole(written: Path) -> None:
     np.testing.assert_array_equal(file.weights["norm"].rows(), np.arange(64))
     np.testing.assert_array_equal(file.weights["linear"].rows(), np.arange(128).reshape(2, 64))
     np.testing.assert_array_equal(file.weights["linear"].rows([1]), np.arange(64, 128)[None])
+    file.forget()
+    np.testing.assert_array_equal(file.weights["linear"].rows([0]), np.arange(64)[None])
 
 
 def test_weights_of_a_language_model_are_what_its_own_library_reads() -> None:

