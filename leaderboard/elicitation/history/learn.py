@@ -264,7 +264,7 @@ def weighted_lines(posterior: PreferencePosterior, past: HistoryMargins) -> tupl
     """Return the person's checklist, the weightiest line first; none if nothing was chosen.
 
     The posterior's lines come first, with its weights; what they are filled up with shares ``FILLED_SHARE``
-    by saliency, or alike where nothing of it is salient.
+    by saliency, or alike where nothing of it is salient; none of it weighs more than the posterior's lines.
     """
     sides = past.sides()
     known = checklist(posterior, past.benchmark, past.library, sides)
@@ -278,6 +278,9 @@ def weighted_lines(posterior: PreferencePosterior, past: HistoryMargins) -> tupl
         salient = saliency_weights(saliency(chosen, with_contrast(rejected))[-filled:])
         weight[:-filled] *= 1 - FILLED_SHARE
         weight[-filled:] = FILLED_SHARE * (salient if salient.any() else 1 / filled)
+        # None of them weighs more than what the choices say outright.
+        weight[-filled:] = np.minimum(weight[-filled:], weight[:-filled].min())
+        weight /= weight.sum()
     # The sort is stable: lines of no saliency stay in their order.
     order = [*range(len(known)), *(len(known) + np.argsort(-weight[len(known) :], kind="stable"))]
     # What differs clearly is measured on the benchmark, as in choices made there.
