@@ -6,7 +6,7 @@ Rankings of alpaca-eval under single wishes. A wish that can be counted is held 
 count in the texts of each LLM (``benchmarks._counts``); wordings of one wish are held against each other. No
 judge is trained on the wordings in ``benchmarks/wishes/holdout.toml``, which were written apart from its word
 lists; those in ``later_holdout.toml`` beside it were written after version 7 and have been seen by nobody who
-worked on it.
+worked on it. So are the countable wishes among those of ``benchmarks.wish_readings``, one wording each.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from benchmarks._counts import COUNTERS
 from benchmarks._report import Report
+from benchmarks.wish_readings import READINGS, read_meant_wishes
 from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet, Criterion
 from crm.errors import CRMError
@@ -88,6 +89,7 @@ def _shares_within(
 @app.command()
 def measure(
     wishes: Annotated[Path, typer.Option(help="Wordings, as in benchmarks/wishes.")] = WISHES,
+    readings: Annotated[Path, typer.Option(help="Wishes and what was meant by them.")] = READINGS,
     crm: Annotated[str, typer.Option(help="Judge, by its name.")] = "embedded",
     corpora: Annotated[Path, typer.Option(help="Folder with alpaca_eval/.")] = CORPORA,
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
@@ -96,7 +98,11 @@ def measure(
     listed: Mapping[str, Sequence[Mapping[str, Any]]] = tomllib.loads(wishes.read_text("utf-8"))
     rankings = Rankings(Service.open(), crm)
     counts = true_counts(corpora, rankings.llms)
-    rows = [*_countable_rows(listed, rankings, counts), *_limit_rows(listed, rankings, counts)]
+    rows = [
+        *_countable_rows(listed, rankings, counts),
+        *_limit_rows(listed, rankings, counts),
+        *_meant_rows(readings, rankings, counts),
+    ]
     lengths, alike = [], []
     for wish in listed.get("meaning", ()):
         rates = [rankings.win_rates(text) for text in wish["wordings"]]
@@ -164,6 +170,21 @@ def _limit_rows(
         alike += _agreement(rates)
     if truth:
         yield ("all limits", *_mean_least(truth), *_mean_least(alike))
+
+
+def _meant_rows(
+    readings: Path, rankings: Rankings, counts: Mapping[str, Sequence[NDArray[np.float64]]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each kind of countable wishes of which what was meant is known."""
+    truth: dict[str, list[float]] = {}
+    for wish in read_meant_wishes(readings):
+        if wish.concept in counts:
+            wanted = _means(counts[wish.concept]) * (1 if wish.more else -1)
+            truth.setdefault(wish.kind, []).append(_correlation(rankings.win_rates(wish.text), wanted))
+    for kind, right in truth.items():
+        reversed_share = np.mean(np.array(right) < 0)
+        name = f"{len(right)} {kind} wishes, {reversed_share:.0%} the wrong way round"
+        yield (name, *_mean_least(right), "", "")
 
 
 def _agreement(rates: Sequence[NDArray[np.float64]]) -> list[float]:

@@ -42,7 +42,7 @@ _OF_DECODER = 0.4
 """Share of the language model in what is read, beside the networks' mean."""
 _CAUTION = 2
 """Power of the probability that a criterion asks for known concepts: specific wishes name one in passing."""
-_CLEAR = ((5, 0.6, 0.75, 0.8), (9, 0.8, 0.9, 0.95), (np.inf, 0.95, np.inf, np.inf))
+_CLEAR = ((5, 0.4, 0.6, 0.8), (9, 0.6, 0.75, 0.95), (np.inf, 0.75, 0.9, np.inf))
 """Up to so many words, a wish is clear from these probabilities on: of counts, of soft ones, of styles."""
 _CLEARLY = np.float32(0.998)
 _REST_PER_WORD, _MOST_WORDS = np.float32(0.05), 5

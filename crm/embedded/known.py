@@ -17,6 +17,10 @@ from crm.errors import UnavailableError
 from crm.protocol import Floats, Reason
 
 _NEGLIGIBLE = 0.02
+_OPPOSED = -0.15
+"""Correlation of what is left unread with what is counted from which on the former is left out whole."""
+_COUNTED_AT_ALL = 0.4
+"""From this certainty on."""
 _MOST_SAID = 2
 """Of what a criterion is read as asking for, so many parts are put into words."""
 
@@ -41,8 +45,41 @@ class KnownConcepts:
             unread: Their directions as the networks give them, for what concepts do not say ``[N, D]``.
         """
         reading = self.classifier.read(criteria)
-        styles = reading.wanted[:, self.classifier.countable :] @ self.directions
-        directions: Floats = styles + reading.unread[:, None] * unread
+        directions: Floats = self._styles(reading) + reading.unread[:, None] * unread
+        return directions
+
+    def not_opposed(
+        self, criteria: Sequence[Criterion], unread: Floats, differences: Floats, counts: Floats
+    ) -> Floats:
+        """Return how much of the networks' directions of N criteria stays, from 0 to 1 ``[N]``.
+
+        A sentence embedding hardly hears a “not”: “more paragraphs, not one wall of text” is near a wall of
+        text. Where a wish was read as one for what can be counted, what is left to the networks must not
+        speak against it, as seen on ordinary pairs of responses.
+
+        Args:
+            criteria: N criteria.
+            unread: Their directions as the networks give them ``[N, D]``.
+            differences: φ(A) − φ(B) of the pairs ``[P, D]``.
+            counts: Exact counts of A and of B ``[2, P, C]``.
+        """
+        reading = self.classifier.read(criteria)
+        asked = self._styles(reading) @ differences.T
+        left = unread @ differences.T
+        stays = np.ones(len(criteria), dtype=np.float32)
+        is_counted = np.abs(reading.wanted).argmax(axis=1) < self.classifier.countable
+        for row in np.flatnonzero(is_counted & (reading.certainty >= _COUNTED_AT_ALL)).tolist():
+            wishes = [*counted_wishes(criteria[row].text, reading.wanted[row])]
+            one, other = (counted_margins(wishes, side, self.gains) for side in counts)
+            counted = asked[row] + one - other
+            length = float(np.linalg.norm(counted) * np.linalg.norm(left[row]))
+            if length > 0.0:
+                stays[row] = np.clip(1.0 - float(counted @ left[row]) / length / _OPPOSED, 0.0, 1.0)
+        return stays
+
+    def _styles(self, reading: Reading) -> Floats:
+        """Return the directions of what is asked and cannot be counted ``[N, D]``."""
+        directions: Floats = reading.wanted[:, self.classifier.countable :] @ self.directions
         return directions
 
     @property

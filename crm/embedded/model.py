@@ -453,6 +453,11 @@ class EmbeddedCRM:
         directions: Floats = np.mean(each, axis=0) + self._offset
         if self._concepts is not None:
             criteria = [Criterion(text, polarity=polarity) for text, polarity in wordings]
+            if (ordinary := self._validity) is not None:
+                stays = self._concepts.not_opposed(
+                    criteria, directions, ordinary.differences, ordinary.counts
+                )
+                directions *= stays[:, None]
             directions = self._concepts.mixed_in(criteria, directions)
         return directions
 

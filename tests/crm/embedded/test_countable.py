@@ -8,6 +8,7 @@ from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.embedded.concepts import concept_classifier
 from crm.embedded.countable import counted_margins, counted_wishes
 from crm.embedded.counts import count_names, exact_counts
+from crm.embedded.known import KnownConcepts
 from crm.embedded.model import embedded_crm
 from crm.embedded.representation import representation
 from crm.protocol import Amounts, CountsAmounts, KnowsItsError, Pair, Question, ReadAs
@@ -50,6 +51,24 @@ def test_none_of_these_wordings_was_trained_on() -> None:
     known = {wish.text.casefold() for wish in read_concept_wishes()}
 
     assert not known & {wording.casefold() for pair in WORDINGS.values() for wording in pair}
+
+
+@pytest.mark.parametrize(("wish", "stays"), [("more paragraphs", (0, 1)), ("warm", (1, 1))])
+def test_what_networks_make_of_a_wish_must_not_speak_against_what_is_counted(
+    wish: str, stays: tuple[float, float]
+) -> None:
+    classifier = concept_classifier()
+    ones = np.ones(len(count_names()), np.float32)
+    n_styles = len(classifier.names) - classifier.countable
+    concepts = KnownConcepts(classifier, gains=ones, directions=np.ones((n_styles, 1), np.float32))
+    counts = np.zeros((2, 4, len(count_names())), np.float32)
+    counts[0, :, count_names().index("paragraphs")] = [1, 2, 3, 4]
+    differences = np.array([[1.0], [2.0], [3.0], [4.0]], np.float32)
+    unread = np.array([[-1.0], [1.0]], np.float32)
+
+    found = concepts.not_opposed([Criterion(wish)] * 2, unread, differences, counts)
+
+    assert found.tolist() == list(stays)
 
 
 @pytest.mark.parametrize("name", WORDINGS)
