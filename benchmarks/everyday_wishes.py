@@ -178,7 +178,7 @@ def _meant_rows(
     """Yield a row for each kind of countable wishes of which what was meant is known."""
     truth: dict[str, list[float]] = {}
     for wish in read_meant_wishes(readings):
-        if wish.concept in counts:
+        if wish.concept is not None and wish.concept in counts:
             wanted = _means(counts[wish.concept]) * (1 if wish.more else -1)
             truth.setdefault(wish.kind, []).append(_correlation(rankings.win_rates(wish.text), wanted))
     for kind, right in truth.items():

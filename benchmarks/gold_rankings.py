@@ -56,6 +56,25 @@ def error_beyond_the_draw(prob: pd.DataFrame, true: pd.DataFrame) -> float:
     return float(np.sqrt(max(0.0, beyond)))
 
 
+def kendall_of_random_errors(true: pd.DataFrame, right: float, draws: int = 200) -> float:
+    """Return the mean Kendall correlation of one whose verdicts are right so often, and else wrong by chance.
+
+    Where the reader is undecided, so is the coin: verdicts for either side count as often.
+
+    Args:
+        true: The reader's verdicts, from 0 to 1 ``[L, Q]``.
+        right: Share of verdicts.
+        draws: Of errors.
+    """
+    random, given = np.random.default_rng(0), true.to_numpy()
+    found = []
+    for _ in range(draws):
+        verdicts = np.where(given == _UNDECIDED, random.integers(0, 2, given.shape), given)
+        said = np.where(random.random(given.shape) < right, verdicts, 1 - verdicts)
+        found.append(float(kendalltau(said.mean(axis=1), given.mean(axis=1)).statistic))
+    return float(np.mean(found))
+
+
 @app.command()
 def measure(
     crm: Annotated[str, typer.Option(help="Judge, by its name.")] = "embedded",
@@ -71,7 +90,7 @@ def measure(
         if not path.is_file():
             raise CRMError(f"There is no file {path}: check the folder of the gold verdicts.")
         table = pd.read_csv(path, keep_default_na=False)
-        taus, right, covered = [], [], []
+        taus, at_random, right, covered = [], [], [], []
         for criterion, judged in table.groupby("criterion"):
             criteria = CriteriaSet.of([str(criterion)]) if criterion else CriteriaSet()
             questions = []
@@ -104,29 +123,34 @@ def measure(
                 for rate in (truth, ranking.win_rate)
             )
             beyond = f"{error_beyond_the_draw(prob, true):.2f}"
-            figures = f"{tau:.2f}", f"{agrees.mean():.3f}", f"{within.mean():.2f}", beyond, *by_length
-            rows.append((title, str(criterion) or "∅", *figures))
+            by_chance = kendall_of_random_errors(true, float(agrees.mean()))
+            if criterion:
+                at_random.append(by_chance)
+            figures = f"{tau:.2f}", f"{by_chance:.2f}", f"{agrees.mean():.3f}", f"{within.mean():.2f}"
+            rows.append((title, str(criterion) or "∅", *figures, beyond, *by_length))
             if criterion:
                 taus.append(tau)
                 right += agrees.tolist()
                 covered += within.tolist()
         rows.append(
             (
-                *(title, "all wishes", f"{np.mean(taus):.2f}"),
+                *(title, "all wishes", f"{np.mean(taus):.2f}", f"{np.mean(at_random):.2f}"),
                 *(f"{np.mean(right):.3f}", f"{np.mean(covered):.2f}", "", "", ""),
             )
         )
     Report(
         title="Rankings against a careful reader's",
         columns=(
-            *("LLMs", "criterion", "Kendall", "verdicts right", "intervals that cover", "judge's error"),
+            *("LLMs", "criterion", "Kendall", "by random errors", "verdicts right", "intervals that cover"),
+            "judge's error",
             *("reader's with length", "judge's with length"),
         ),
         rows=tuple(rows),
-        note=f"Judge: {crm}. Kendall between the rankings of 10 LLMs by win rate; verdicts but for those "
-        "that are undecided; how often the 95 % interval of a win rate holds the reader's; by what win rates "
-        "miss the reader's beyond the draw of queries, as a standard deviation in log-odds; Spearman of the "
-        "reader's and of the judge's win rates with the mean number of words.",
+        note=f"Judge: {crm}. Kendall between the rankings of 10 LLMs by win rate, and that of one who is "
+        "right as often but errs at random; verdicts but for those that are undecided; how often the 95 % "
+        "interval of a win rate holds the reader's; by what win rates miss the reader's beyond the draw of "
+        "queries, as a standard deviation in log-odds; Spearman of the reader's and of the judge's win rates "
+        "with the mean number of words.",
     ).finish(output)
 
 

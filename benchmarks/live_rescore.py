@@ -22,6 +22,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from benchmarks._report import Report, duration, size
 from crm.cli_runner import run_cli
@@ -129,6 +130,7 @@ def _resized_array(array: NDArray[Any], rows: NDArray[np.intp], columns: NDArray
 
 def measure(database_url: str, case: Case, repetitions: int) -> tuple[str, ...]:
     """Return the case's row, each repetition with a criterion never seen before, after one to warm up."""
+    threadpool_limits(1, user_api="blas")  # As in the server.
     service = ResizedService(Database.open(database_url), case)
     texts = (f"{quality}, {aspect}" for aspect, quality in product(_ASPECTS, _QUALITIES))
     timings = [_rescore(service, case, text) for text in islice(texts, repetitions + 1)][1:]
