@@ -99,7 +99,7 @@ def test_a_reply_that_stays_useless_is_stored_as_failed_and_asked_for_by_the_nex
     assert [number_of(prompt) for prompt in asked] == [3, 3]
 
 
-def test_where_nothing_was_extracted_the_reason_is_told_not_the_missing_file(lab: Lab, tmp_path: Path) -> None:
+def test_where_nothing_was_extracted_the_reason_is_told(lab: Lab, tmp_path: Path) -> None:
     lab.behave(lambda _prompt, _before: Answer(completion("I had rather not.")))
     lab.llms()
     out = tmp_path / "pairs.jsonl"
