@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
@@ -16,9 +15,6 @@ def run_cli(app: typer.Typer, *fixable: type[Exception]) -> None:
         code = app(standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         code = _complain("stopped")
-    except BrokenPipeError:  # whoever reads has read enough, such as “head”
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
     except Exception as error:
         if isinstance(error, fixable):
             code = _complain(str(error))
