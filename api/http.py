@@ -231,5 +231,7 @@ def _in_words(error: RequestValidationError) -> str:
     """Return the first of the values that are wrong, of a value that may be of several kinds the nearest."""
     first = max(error.errors(), key=lambda found: len(found["loc"]))
     place = ".".join(str(part) for part in first["loc"][1:])
+    if first["type"] == "extra_forbidden":
+        return f"“{place}” is nothing that can be asked for: {PATH}/openapi.json describes what there is."
     said = str(first["msg"]).rstrip(".")
     return f"{f'“{place}”' if place else 'The body'}: {said[0].lower()}{said[1:]}."

@@ -117,7 +117,10 @@ def default_crm_name() -> str | None:
 
 
 def _unknown(name: str) -> ConfigError:
-    return ConfigError(f"There is no CRM named {name!r}: choose one of {', '.join(crm_names())}.")
+    return ConfigError(
+        f"There is no CRM named {name!r}: choose one of {', '.join(crm_names())}, "
+        "or give it a table in crms.toml."
+    )
 
 
 def _configured() -> _Judges:

@@ -175,17 +175,35 @@ def job_locks(engine: Engine, jobs: Iterable[str]) -> Iterator[None]:
     process is …”; equal jobs exclude each other. Raises DatabaseError: another process does one of them now,
     and none is held then; the server cannot be reached, or the folder of the database is not writable.
     """
-    # Eight bytes: as many as the number of an advisory lock has.
-    digests = {job: hashlib.sha256(job.encode()).digest()[:8] for job in sorted(set(jobs))}
+    distinct = sorted(set(jobs))
     with ExitStack() as held:
         if engine.dialect.name == "sqlite":
-            for job, digest in digests.items():
-                path = f"{engine.url.database}.{digest.hex()}.lock"
-                held.enter_context(_file_lock(engine, path, 0, _taken(job)))
+            for job in distinct:
+                held.enter_context(_file_lock(engine, str(_lock_file(engine, job)), 0, _taken(job)))
         else:
-            taken = {int.from_bytes(digest, signed=True): _taken(job) for job, digest in digests.items()}
+            taken = {int.from_bytes(_digest(job), signed=True): _taken(job) for job in distinct}
             held.enter_context(_advisory_locks(engine, taken, _GRACE_SECONDS))
         yield
+
+
+def is_under_way(engine: Engine, job: str) -> bool:
+    """Return whether a process holds the lock of a job; leaves no lock file behind."""
+    if engine.dialect.name == "sqlite" and not _lock_file(engine, job).exists():
+        return False
+    try:
+        with job_locks(engine, [job]):
+            return False
+    except DatabaseError:
+        return True
+
+
+def _lock_file(engine: Engine, job: str) -> Path:
+    return Path(f"{engine.url.database}.{_digest(job).hex()}.lock")
+
+
+def _digest(job: str) -> bytes:
+    # Eight bytes: as many as the number of an advisory lock has.
+    return hashlib.sha256(job.encode()).digest()[:8]
 
 
 def _taken(job: str) -> DatabaseError:

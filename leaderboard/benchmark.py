@@ -64,7 +64,8 @@ class LoadedBenchmark:
         if self.record.baseline is None:
             raise LeaderboardError(
                 f"The benchmark {self.record.info.slug!r} has no baseline to compare with: rank every LLM "
-                "against every other, or import it again with --baseline."
+                "against every other, or choose one with “python -m precompute benchmarks baseline "
+                f"{self.record.info.slug} NAME”."
             )
         return self.record.baseline
 

@@ -58,6 +58,7 @@ def export_answers(
         NotFoundError: no benchmark has this slug.
         PrecomputeError: the benchmark lacks one of the LLMs; the file's ending is another, or it cannot be
             written.
+        BrokenPipeError: whoever reads standard output reads no more.
     """
     write = _writer(target)
     counts: list[int] = []
@@ -71,6 +72,8 @@ def export_answers(
         chosen = [llm for llm in known if not llms or llm in llms]
         try:
             write(_read(session, benchmark, chosen, statuses, counts))
+        except BrokenPipeError:
+            raise
         except OSError as error:
             raise PrecomputeError(
                 f"Cannot write {target or 'the answers'} ({error.strerror}): check the path."

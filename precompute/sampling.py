@@ -47,6 +47,7 @@ class SampleSummary:
         counts: Queries that were left after each step.
         unsafe: Queries that the safety list dropped, by theme.
         short: Topics that had fewer queries than asked for, with how many they gave.
+        n_asked: Queries that were asked for in all; None where a number a topic was.
     """
 
     slug: str
@@ -56,6 +57,7 @@ class SampleSummary:
     counts: tuple[StepCount, ...]
     unsafe: Mapping[str, int]
     short: Mapping[str, int]
+    n_asked: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ def sample_benchmark(
         drawn.counts,
         drawn.unsafe,
         drawn.short,
+        settings.size,
     )
 
 
@@ -366,8 +369,17 @@ def sample_report(summary: SampleSummary) -> Iterator[str]:
     if summary.short:
         fewer = ", ".join(f"{topic} ({n:,})" for topic, n in summary.short.items())
         yield f"note: fewer queries than asked for in {fewer}."
-    what = f"{summary.n_queries:,} queries of {summary.n_topics:,} topics"
+    if summary.n_asked is not None and summary.n_queries < summary.n_asked:
+        yield f"note: {summary.n_asked:,} queries were asked for, and no more are left."
+    what = (
+        f"{_counted(summary.n_queries, 'query', 'queries')} of "
+        f"{_counted(summary.n_topics, 'topic', 'topics')}"
+    )
     if summary.is_new:
         yield f"{summary.slug}: {what}, frozen."
     else:
         yield f"{summary.slug}: {what}; this version has these queries already, nothing was written."
+
+
+def _counted(number: int, one: str, more: str) -> str:
+    return f"{number:,} {one if number == 1 else more}"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from crm.report_table import ReportTable
-from db import Database, DatabaseError
-from db.database import job_locks
+from db import Database
+from db.database import is_under_way
 from db.repositories.batches import batches_under_way
 from db.repositories.benchmarks import find_benchmark
 from db.source_records import AnswerStatus, BatchRecord
@@ -80,6 +80,16 @@ class BenchmarkStatus:
             yield f"python -m precompute embed --benchmark {self.slug}   # {answers} not represented yet"
 
 
+def nothing_next(found: Iterable[BenchmarkStatus]) -> str:
+    """Say why no command comes next: answers may be missing of LLMs that are not asked from here."""
+    lacking = [each for each in found if each.n_answers < each.n_queries * len(each.llms)]
+    if not lacking:
+        return "Nothing is missing."
+    if any(each.being_collected for each in lacking):
+        return "Nothing to do: what is missing is being collected."
+    return "Nothing to do: the answers that are missing are of LLMs whose answers were imported."
+
+
 def statuses(database: Database, slug: str | None = None) -> list[BenchmarkStatus]:
     """Return the state of a benchmark, or of all that have LLMs.
 
@@ -103,12 +113,7 @@ def statuses(database: Database, slug: str | None = None) -> list[BenchmarkStatu
 
 
 def _being_collected(database: Database, slug: str, names: Iterable[str]) -> Iterator[str]:
-    for name in names:
-        try:
-            with job_locks(database.engine, [collecting(name, slug)]):
-                continue
-        except DatabaseError:
-            yield name
+    return (name for name in names if is_under_way(database.engine, collecting(name, slug)))
 
 
 _COLUMNS = (

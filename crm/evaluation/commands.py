@@ -115,6 +115,8 @@ def evaluate_command(
     llms: LLMsOption = None,
 ) -> None:
     """Say how good a judge is: on evaluation sets as in the paper's Table 2, a benchmark, or other pairs."""
+    if dataset != DEFAULT_SETS and dataset.suffix != ".jsonl" and not dataset.exists():
+        raise CRMError(f"{dataset}: there is no such file or folder.")
     if is_judge_benchmark(dataset):
         if any((criterion_crm, price_per_hour is not None, bundle, fresh)):
             raise CRMError(

@@ -78,10 +78,11 @@ def evaluation_sets_command(
     ] = None,
 ) -> None:
     """Make the sets for topic and criterion generalization, with and without noise."""
+    named = None if general is None else get_crm(general)
     pairs = _pairs_of(annotations, corpora)
     if hold_out_topics is not None or not any(one.split == "dev" for one, _ in pairs):
         pairs = _with_topics_held_out(pairs, hold_out_topics or _TOPICS_HELD_OUT, seed, out)
-    judge = None if general is None and any(one.chosen for one, _ in pairs) else get_crm(general or DEFAULT)
+    judge = named if named is not None or any(one.chosen for one, _ in pairs) else get_crm(DEFAULT)
     if judge is None and (unknown := sum(not one.chosen for one, _ in pairs)):
         say(f"{unknown:,} of {len(pairs):,} pairs are left out: nobody chose one of the responses.")
     with progress_bar("pairs without criteria") as on_progress:

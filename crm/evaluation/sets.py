@@ -314,7 +314,9 @@ def read_manifest(folder: Path) -> Manifest:
     """Read only the description of a folder of sets. Raises CRMError: There is none, or it cannot be read."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise CRMError(f"There are no evaluation sets in {folder}: {_REMAKE}.")
+        raise CRMError(
+            f"There are no evaluation sets in {folder}: make them with “python -m crm evaluation-sets”."
+        )
     try:
         described: dict[str, Any] = read_json(read_bytes(path))
         return Manifest(

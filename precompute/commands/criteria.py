@@ -12,6 +12,7 @@ from precompute.commands.options import Log, open_database
 from precompute.criteria import extract_criteria, write_training_data
 from precompute.criteria.extraction import WORDS, extraction_table
 from precompute.criteria.question import Call
+from precompute.criteria.training_data import NothingExtractedError
 from precompute.progress import job_log, progress_bar
 
 criteria_app = typer.Typer()
@@ -49,8 +50,12 @@ def extract_criteria_command(
         for said in failures_in_words([summary.stats], summary.words):
             typer.echo(said)
         if out is not None:
-            with database.session() as session:
-                n_rows = write_training_data(session, preferences, out)
+            try:
+                with database.session() as session:
+                    n_rows = write_training_data(session, preferences, out)
+            except NothingExtractedError:
+                check_complete({llm: summary.stats}, summary.words)  # says why
+                raise
             typer.echo(f"{preferences}: {n_rows:,} rows of training data in {out}.")
     check_complete({llm: summary.stats}, summary.words)
 

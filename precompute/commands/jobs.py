@@ -128,7 +128,12 @@ def collect(
     for said in failures_in_words(summary.stats.values()):
         typer.echo(said)
     for name, n_reused in summary.reused.items():
-        typer.echo(f"note: {n_reused:,} responses of {name} were collected before and are taken over.")
+        taken = (
+            f"1 response of {name} was collected before and is taken over"
+            if n_reused == 1
+            else f"{n_reused:,} responses of {name} were collected before and are taken over"
+        )
+        typer.echo(f"note: {taken}.")
     for handed_in in summary.under_way:
         command = fetch_command(benchmark, handed_in.llm)
         typer.echo(f"note: under way: {batch_in_words(handed_in)}; fetch the answers later with: {command}")

@@ -31,7 +31,7 @@ from precompute.lifecycle import (
     settings_lines,
 )
 from precompute.progress import progress_bar
-from precompute.status import status_table, statuses
+from precompute.status import nothing_next, status_table, statuses
 
 lifecycle_app = typer.Typer()
 llms_app = typer.Typer(no_args_is_help=True, help="LLMs that are stored: list, refresh, title, remove.")
@@ -59,7 +59,7 @@ def status(
         found = statuses(database, benchmark)
     status_table(found).print()
     commands = [command for each in found for command in each.next_commands()]
-    typer.echo("Next:" if commands else "Nothing is missing.")
+    typer.echo("Next:" if commands else nothing_next(found))
     for command in commands:
         typer.echo(f"  {command}")
 

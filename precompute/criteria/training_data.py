@@ -19,6 +19,10 @@ from precompute.errors import PrecomputeError
 _PREFERENCE = {Winner.A: "model_a", Winner.B: "model_b"}
 
 
+class NothingExtractedError(PrecomputeError):
+    """No list of criteria is stored."""
+
+
 def write_training_data(session: Session, slug: str, path: Path) -> int:
     """Write every stored list of criteria with its pair as a line of JSON; returns how many.
 
@@ -27,12 +31,13 @@ def write_training_data(session: Session, slug: str, path: Path) -> int:
 
     Raises:
         NotFoundError: No set has this slug.
-        PrecomputeError: There are no criteria, or the file cannot be written.
+        NothingExtractedError: There are no criteria.
+        PrecomputeError: The file cannot be written.
     """
     preference_set = find_preference_set(session, slug)
     extracted = get_extracted(session, preference_set)
     if not any(record.status == AnswerStatus.OK for record in extracted.values()):
-        raise PrecomputeError(f"No criteria of {slug!r} are stored, so {path} is not written.")
+        raise NothingExtractedError(f"No criteria of {slug!r} are stored, so {path} is not written.")
     partial = path.with_name(f"{path.name}.partial")
     n_rows = 0
     try:

@@ -82,7 +82,7 @@ def cluster_pool(
     Args:
         settings: how topics are found, placed and named.
         llms: the file of LLMs, for the one that names topics; by default as in `crm.llm.settings`.
-        again: replace topics that were curated, and forget the curation.
+        again: replace topics that were curated, or that grew, and forget the curation.
         grow_only: place added queries beside the topics that are there, curated or not.
 
     Raises:
@@ -105,6 +105,8 @@ def cluster_pool(
         is_current = (
             stored is not None and stored.pool_digest == pool_digest(queries) and stored.settings == identity
         )
+        if again and (has_grown or _is_curated(database, slug)):
+            is_current = False
         growth = None
         progress = partial(on_progress, "Embedding queries")
         if stored is not None and has_grown and not again and (grow_only or _is_curated(database, slug)):

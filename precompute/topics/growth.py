@@ -300,7 +300,7 @@ def _new_topics(
 def growth_report(slug: str, growth: Growth) -> Iterator[str]:
     """Say in one table what became of the queries that were added."""
     action, before = growth.action, growth.before
-    yield f"{slug}: {growth.n_added:,} queries were added; the topics stay as they were curated."
+    yield f"{slug}: {growth.n_added:,} queries were added; the topics stay as they are."
     rows: list[tuple[str, str, int, int, str]] = [
         (each.topic, before.name_of(each.topic), before.own_size(each.topic), len(each.queries), _sure(each))
         for each in sorted(action.assigned, key=lambda each: (-len(each.queries), each.topic))

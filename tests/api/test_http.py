@@ -151,7 +151,7 @@ class TestRank:
             (f"criterion={'a' * 301}", 422, "has 301 characters"),
             (f"criterion={'a' * 9_000}", 422, "at most 340 characters"),
             ("&".join(["criterion=a"] * (MAX_CRITERIA + 1)), 422, f"at most {MAX_CRITERIA} items"),
-            ("criteria=Concise", 422, "“criteria”: extra inputs are not permitted"),
+            ("criteria=Concise", 422, "“criteria” is nothing that can be asked for"),
             ("format=xml", 422, "“format”"),
             ("control=weight", 422, "“control”"),
         ],
@@ -259,7 +259,7 @@ class TestScore:
             ({"response_a": "a" * (MAX_TEXT + 1)}, f"at most {MAX_TEXT} characters"),
             ({"criteria": [" "]}, "A criterion is empty"),
             ({"criteria": [{"text": "a", "weight": "huge"}]}, "weight"),
-            ({"note": "?"}, "“pairs.0.note”: extra inputs are not permitted"),
+            ({"note": "?"}, "“pairs.0.note” is nothing that can be asked for"),
         ],
     )
     def test_a_pair_that_is_none(self, client: TestClient, change: dict[str, Any], said: str) -> None:

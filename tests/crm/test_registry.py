@@ -41,7 +41,10 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError) as refused:
         get_crm("oracle")
 
-    assert str(refused.value) == f"There is no CRM named 'oracle': choose one of {', '.join(crm_names())}."
+    assert str(refused.value) == (
+        f"There is no CRM named 'oracle': choose one of {', '.join(crm_names())}, "
+        "or give it a table in crms.toml."
+    )
 
 
 def test_configured_judges_join_the_bundled_ones(file: Path) -> None:

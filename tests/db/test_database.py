@@ -22,6 +22,7 @@ from db.database import (
     create_database_engine,
     database_url,
     exclusive,
+    is_under_way,
     job_locks,
     reason,
     upgrade,
@@ -193,6 +194,16 @@ def test_a_job_that_runs_elsewhere_is_refused_and_others_are_not(empty_url):
         pass
     first.dispose()
     second.dispose()
+
+
+def test_asking_whether_a_job_is_under_way_leaves_no_lock_file(tmp_path):
+    engine = create_database_engine(f"sqlite:///{tmp_path / 'usl.sqlite3'}")
+    assert not is_under_way(engine, "making soup")
+    assert list(tmp_path.iterdir()) == []
+    with job_locks(engine, ["making soup"]):
+        assert is_under_way(engine, "making soup")
+    assert not is_under_way(engine, "making soup")
+    engine.dispose()
 
 
 def constraint_names(bind):

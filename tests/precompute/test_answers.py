@@ -76,6 +76,15 @@ def test_failed_ones_are_listed_with_the_reason(stored: Database, capsys: pytest
     assert summary.n_answers == 1
 
 
+def test_a_reader_who_has_read_enough_is_no_error(stored: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(_text: str) -> int:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout.write", closed)
+    with pytest.raises(BrokenPipeError):  # which the command line ends with in silence
+        export_answers(stored, samples.SLUG, None)
+
+
 def test_what_cannot_be_written_leaves_what_was_there(stored: Database, tmp_path: Path) -> None:
     target = tmp_path / "a.csv"
     target.write_text("mine")

@@ -29,6 +29,7 @@ from precompute.sampling import (
     draw_across,
     first_of_their_kind,
     sample_benchmark,
+    sample_report,
 )
 from tests.db.conftest import database, postgres, postgres_template, sqlite_template
 from tests.leaderboard.topics import samples as topics
@@ -103,6 +104,9 @@ def test_a_size_is_drawn_across_topics_by_their_share(pooled: Database) -> None:
     assert small.counts[-1].step == f"drawn, {n_queries // 2} across topics"
     larger = sample(pooled, SampleSettings(shortest=0, near=1.0, size=n_queries // 2 + 3))
     assert set(places(pooled, small.slug)) < set(places(pooled, larger.slug))
+    assert "were asked for" not in "\n".join(sample_report(larger))
+    all_of_one = sample(pooled, SampleSettings(shortest=0, near=1.0, size=9_000))
+    assert "note: 9,000 queries were asked for, and no more are left." in list(sample_report(all_of_one))
     with pytest.raises(PrecomputeError, match="--size is 1 or more"):
         SampleSettings(size=0)
 

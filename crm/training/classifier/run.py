@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
+from transformers import EarlyStoppingCallback, PrinterCallback, TrainingArguments, set_seed
 from transformers.utils import logging
 
 from crm.data.noise import Noise, Noiser, NoiseReach
@@ -97,6 +97,7 @@ def train(
     if reach.unchanged:
         on_noise(reach)
     trainer = _trainer(loaded, data, encoder, out, options, noiser=noiser)
+    trainer.remove_callback(PrinterCallback)  # prints what the lines of progress say, as dictionaries
     for callback in callbacks:
         trainer.add_callback(callback)
     started = time.monotonic()

@@ -105,7 +105,8 @@ class TestEvaluate:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["absent"], "There are no evaluation sets in absent"),
+            (["absent"], "absent: there is no such file or folder"),
+            (["absent", "--rubric-judge", "marker"], "absent: there is no such file or folder"),
             (["absent.jsonl", "--limit", "3"], "absent.jsonl is a file"),
             (["--crm", "oracle"], "no CRM named 'oracle'"),
             (["--criterion-crm", "oracle", "--crm", "longer"], "no CRM named 'oracle'"),

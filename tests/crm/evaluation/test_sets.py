@@ -229,7 +229,7 @@ def test_equal_sets_have_equal_digests_and_others_do_not(tmp_path: Path) -> None
 
 
 def test_a_folder_without_sets_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CRMError, match=r"no evaluation sets in .*absent: make the sets again"):
+    with pytest.raises(CRMError, match=r"no evaluation sets in .*absent: make them with"):
         read_sets(tmp_path / "absent")
 
 

@@ -45,6 +45,12 @@ def test_a_new_version_with_a_renamed_topic_asks_nothing(lab: Lab, collected: li
             assert arrays["digest"].all()
 
 
+def test_one_response_is_one(lab: Lab, collected: list[tuple[str, str]]) -> None:
+    samples.store(lab.database, 1, slug=V2)
+    _, out, _ = lab.run("--benchmark", V2)
+    assert "note: 1 response of alpha was collected before and is taken over.\n" in out
+
+
 def test_only_new_queries_are_asked(lab: Lab, collected: list[tuple[str, str]]) -> None:
     samples.store(lab.database, 15, slug=V2)
     assert lab.run("--benchmark", V2)[0] == 0

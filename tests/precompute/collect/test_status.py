@@ -1,13 +1,14 @@
 """What “precompute status” says is stored and missing, and the commands that it names."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
 from db.database import job_locks
 from precompute import __main__ as command_line
 from precompute.collect.collection import collecting
-from precompute.status import statuses
+from precompute.status import nothing_next, statuses
 from tests.crm.backends.scripted_server import Answer
 from tests.precompute.collect import samples
 from tests.precompute.collect.conftest import Lab
@@ -62,3 +63,14 @@ def test_the_command_prints_a_table_and_the_next_step(
     assert (
         "Next:\n  python -m precompute collect --benchmark mine --llm alpha   # 9 answers are missing" in out
     )
+
+
+def test_answers_that_were_imported_in_part_are_not_said_to_be_complete(lab: Lab) -> None:
+    lab.behave()
+    lab.llms("alpha")
+    lab.run()
+    [status] = statuses(lab.database, "mine")
+    assert nothing_next([status]) == "Nothing is missing."
+    fewer = replace(status, llms=(replace(status.llms[0], n_queries=20), *status.llms[1:]))
+    assert nothing_next([fewer]).endswith("are of LLMs whose answers were imported.")
+    assert nothing_next([replace(fewer, being_collected=("alpha",))]).endswith("is being collected.")

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +97,15 @@ def test_a_reply_that_stays_useless_is_stored_as_failed_and_asked_for_by_the_nex
     asked = lab.behave().asked
     assert lab.run()[0] == 0
     assert [number_of(prompt) for prompt in asked] == [3, 3]
+
+
+def test_where_nothing_was_extracted_the_reason_is_told(lab: Lab, tmp_path: Path) -> None:
+    lab.behave(lambda _prompt, _before: Answer(completion("I had rather not.")))
+    lab.llms()
+    out = tmp_path / "pairs.jsonl"
+    code, _, err = lab.run("--limit", 1, "--out", out)
+    assert (code, out.exists()) == (2, False)
+    assert err == "error: 2 lists of criteria failed: the same command asks for them again.\n"
 
 
 def test_a_cut_reply_says_so(lab: Lab) -> None:

@@ -58,7 +58,7 @@ def test_added_queries_go_to_curated_topics_and_the_rest_forms_new_ones(
     add(lab.database, [*MORE_SOUP, *TAX])
     code, out, err = lab.run(*command)
     assert (code, err) == (0, "")
-    assert out.startswith("mine: 36 queries were added; the topics stay as they were curated.\n")
+    assert out.startswith("mine: 36 queries were added; the topics stay as they are.\n")
 
     topics = curated(lab)
     after = topics.tree
@@ -88,6 +88,14 @@ def test_a_second_run_changes_nothing(lab: Lab, command: tuple[object, ...]) -> 
     assert "36 queries were added since" in out
     assert curated(lab).version == before.version
     assert curated(lab).tree == before.tree
+
+
+def test_again_looks_for_topics_in_all_queries(lab: Lab, command: tuple[object, ...]) -> None:
+    add(lab.database, [*MORE_SOUP, *TAX])
+    assert lab.run(*command)[0] == 0
+    assert lab.run(*command, "--again")[0] == 0
+    assert curated(lab).history == ()
+    assert len(lab.found().topic_of) == 116
 
 
 def test_growth_is_one_change_in_the_log_and_can_be_undone(lab: Lab, command: tuple[object, ...]) -> None:

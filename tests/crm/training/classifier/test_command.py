@@ -28,6 +28,7 @@ def test_train_classifier_writes_a_judge(run_main: Run, tmp_path: Path) -> None:
     assert "held out: loss" in printed
     assert "dev: none" in printed
     assert "step 2/2" in told
+    assert "{" not in printed
     names = {path.name for path in out.iterdir()}
     assert names >= {
         "config.json",
