@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from scipy.special import softmax
 
 from crm.criteria import CriteriaSet
 from crm.embedded.encoder import sentence_encoder
 from crm.protocol import CriterionWarning, Floats
 
-JUDGEABLE = "judgeable"
+JUDGEABLE, OTHER_LANGUAGE = "judgeable", "other_language_text"
 REASONS: Mapping[str, str] = {
     "origin": "It asks who or what wrote the answer, or when: the text does not tell.",
     "language": "It asks for a language: this judge was trained on English answers.",
@@ -32,7 +34,7 @@ REASONS: Mapping[str, str] = {
     "world": "It asks about the world outside the answer: this judge reads the answer only.",
     "unrelated": "It does not say what an answer should be like.",
     "gibberish": "It is not made of words that this judge knows.",
-    "other_language_text": "It is not in English, the language that this judge reads.",
+    OTHER_LANGUAGE: "It is in a language or in words that this judge does not read well enough.",
     "competence": "It asks what an LLM can do: this judge reads how it answers and sets it no tasks.",
     "hidden": "It asks for a property that this judge does not count.",
 }
@@ -42,6 +44,14 @@ _KNOWN = 0.7
 """A criterion that names a known concept so plainly can be judged…"""
 _SURELY_OUT = 0.03
 """…unless it is judgeable with less than this probability."""
+_FOREIGN, _KNOWN_IN_FOREIGN_WORDS = 0.15, 0.55
+"""So probably in another language, a criterion in one of ``READ`` can be judged where it names a known
+concept so plainly."""
+READ = frozenset({"de", "es", "fr"})
+"""Languages, besides English, that wishes of the training are in."""
+_TOLD_APART = (*sorted(READ), *("en", "it", "pt", "nl", "sv", "da", "pl", "cs", "tr", "ru", "zh", "ja"))
+_SURELY = 0.7
+"""So probable must a language be: “sem listas” is not Spanish, and was read as a wish for lists."""
 _SPREAD = 384**0.5
 _MANY = 64
 """Texts that only a training has."""
@@ -70,14 +80,20 @@ class ScopeClassifier:
 
         Args:
             plainness: How plainly each of K criteria names a known concept ``[K]``; one that does is out of
-                scope only if that is sure.
+                scope only if that is sure, and never for being in German, French or Spanish.
         """
         if not texts:
             return []
         prob = self.probabilities(wish_features(texts))
         judgeable = self.kinds.index(JUDGEABLE)
         known = np.zeros(len(texts)) if plainness is None else plainness
-        out_of_scope = prob[:, judgeable] < np.where(known < _KNOWN, self.threshold, _SURELY_OUT)
+        needed = np.where(known < _KNOWN, self.threshold, _SURELY_OUT)
+        if OTHER_LANGUAGE in self.kinds:
+            foreign = prob[:, self.kinds.index(OTHER_LANGUAGE)] >= _FOREIGN
+            for row in np.flatnonzero(foreign & (known >= _KNOWN_IN_FOREIGN_WORDS)).tolist():
+                if (language := _language_of(texts[row])) != "en":
+                    needed[row] = 0.0 if language in READ else 1.0
+        out_of_scope = prob[:, judgeable] < needed
         prob[:, judgeable] = 0.0
         return [
             REASONS[self.kinds[int(kind)]] if beyond else None
@@ -109,6 +125,20 @@ class ScopeClassifier:
             arrays["judgeability_bias"],
             float(arrays["judgeability_threshold"]),
         )
+
+
+def _language_of(text: str) -> str | None:
+    """Return the language of a text; None where that is not sure."""
+    language, prob = _language_identifier().classify(text)
+    return str(language) if float(prob) >= _SURELY else None
+
+
+@cache
+def _language_identifier() -> LanguageIdentifier:
+    """Return langid's classifier (Lui & Baldwin 2012)."""
+    identifier = LanguageIdentifier.from_pickled_model(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(list(_TOLD_APART))
+    return identifier
 
 
 def wish_features(texts: Sequence[str]) -> NDArray[np.float32]:

@@ -53,6 +53,24 @@ def test_fair_wishes_are_not(wish: str) -> None:
     assert warned_of(wish) == []
 
 
+@pytest.mark.parametrize(
+    "wish",
+    ["keine Emojis", "bitte keine Aufzählungen", "avec des listes à puces", "que termine con una pregunta"],
+)
+def test_plain_wishes_in_languages_of_the_training_are_not(wish: str) -> None:
+    assert warned_of(wish) == []
+
+
+@pytest.mark.parametrize("wish", ["inga emojis tack", "sem listas", "senza emoji per favore", "回答要简短"])
+def test_wishes_in_other_languages_are_flagged_however_plain_they_look(wish: str) -> None:
+    assert warned_of(wish) == [wish]
+
+
+@pytest.mark.parametrize("wish", ["antworte mir auf Deutsch", "Wie spät ist es?", "vor 1990 geschrieben"])
+def test_foreign_words_that_name_nothing_known_are_flagged(wish: str) -> None:
+    assert warned_of(wish) == [wish]
+
+
 def test_only_the_wish_in_question_is_flagged() -> None:
     assert warned_of("concise", "written in Finnish") == ["written in Finnish"]
 
