@@ -97,7 +97,8 @@ def test_a_file_is_whole_or_not_there(lab: Lab) -> None:
     lab.llms()
     path = lab.folder / "pairs.jsonl"
     code, _, err = lab.run("--out", path)
-    assert (code, err) == (2, f"error: No criteria of 'arena' are stored, so {path} is not written.\n")
+    assert (code, err) == (2, "error: 8 lists of criteria failed: the same command asks for them again.\n")
+    assert not path.exists()
     lab.behave()
     code, _, err = lab.run("--out", lab.folder / "llms.toml" / "pairs.jsonl")
     assert code == 2
