@@ -6,7 +6,8 @@ Rankings of alpaca-eval under single wishes. A wish that can be counted is held 
 count in the texts of each LLM (``benchmarks._counts``); wordings of one wish are held against each other. No
 judge is trained on the wordings in ``benchmarks/wishes/holdout.toml``, which were written apart from its word
 lists; those in ``later_holdout.toml`` beside it were written after version 7 and have been seen by nobody who
-worked on it. So are the countable wishes among those of ``benchmarks.wish_readings``, one wording each.
+worked on it. The countable wishes among those of ``benchmarks.wish_readings``, one wording each, took part in
+choosing from when on a wish for a count is clear (version 9).
 """
 
 from __future__ import annotations

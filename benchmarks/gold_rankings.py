@@ -124,12 +124,11 @@ def measure(
             )
             beyond = f"{error_beyond_the_draw(prob, true):.2f}"
             by_chance = kendall_of_random_errors(true, float(agrees.mean()))
-            if criterion:
-                at_random.append(by_chance)
             figures = f"{tau:.2f}", f"{by_chance:.2f}", f"{agrees.mean():.3f}", f"{within.mean():.2f}"
             rows.append((title, str(criterion) or "∅", *figures, beyond, *by_length))
             if criterion:
                 taus.append(tau)
+                at_random.append(by_chance)
                 right += agrees.tolist()
                 covered += within.tolist()
         rows.append(

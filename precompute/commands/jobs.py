@@ -19,7 +19,7 @@ from precompute.collect import collect_responses
 from precompute.collect.batches import BatchOptions, batch_in_words, fetch_command
 from precompute.collect.collection import baseline_warning, estimate_collection, summary_table
 from precompute.collect.costs import estimates_table
-from precompute.collect.stats import asking_line, check_complete, failures_in_words
+from precompute.collect.stats import RESPONSES, asking_line, check_complete, failures_in_words
 from precompute.commands.options import (
     ActorGPUs,
     EngineName,
@@ -128,12 +128,9 @@ def collect(
     for said in failures_in_words(summary.stats.values()):
         typer.echo(said)
     for name, n_reused in summary.reused.items():
-        taken = (
-            f"1 response of {name} was collected before and is taken over"
-            if n_reused == 1
-            else f"{n_reused:,} responses of {name} were collected before and are taken over"
-        )
-        typer.echo(f"note: {taken}.")
+        was, taken = ("was", "is") if n_reused == 1 else ("were", "are")
+        responses = f"{RESPONSES.count(n_reused)} of {name}"
+        typer.echo(f"note: {responses} {was} collected before and {taken} taken over.")
     for handed_in in summary.under_way:
         command = fetch_command(benchmark, handed_in.llm)
         typer.echo(f"note: under way: {batch_in_words(handed_in)}; fetch the answers later with: {command}")

@@ -102,14 +102,16 @@ def cluster_pool(
         identity = {"encoder": encoder.name, **chosen}
         stored = _stored(database, slug)
         has_grown = stored is not None and len(stored.topic_of) < len(queries)
+        is_curated = _is_curated(database, slug)
         is_current = (
-            stored is not None and stored.pool_digest == pool_digest(queries) and stored.settings == identity
+            stored is not None
+            and stored.pool_digest == pool_digest(queries)
+            and stored.settings == identity
+            and not (again and (has_grown or is_curated))
         )
-        if again and (has_grown or _is_curated(database, slug)):
-            is_current = False
         growth = None
         progress = partial(on_progress, "Embedding queries")
-        if stored is not None and has_grown and not again and (grow_only or _is_curated(database, slug)):
+        if stored is not None and has_grown and not again and (grow_only or is_curated):
             _check_encoder(stored, encoder.name, slug)
             embedded = embed_queries(database, queries, encoder, progress)
             on_progress("Placing added queries", 0, 0)
