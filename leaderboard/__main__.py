@@ -46,6 +46,7 @@ from leaderboard.view import (
     read_interests,
     read_topic_weights,
 )
+from parsing.messages import quantity
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Rank LLMs for one person.")
 
@@ -323,8 +324,8 @@ def _print_ranking(listed: Listed, n_llms: int) -> None:
         console.print("--keep-partial ranks LLMs that answered only a part, too.", highlight=False)
     info = leaderboard.benchmark.info
     console.print(
-        f"\n{info.title}, version {info.version or '–'}: {leaderboard.n_queries} queries, "
-        f"{n_llms} {'LLM' if n_llms == 1 else 'LLMs'} against "
+        f"\n{info.title}, version {info.version or '–'}: {quantity(leaderboard.n_queries, 'query')}, "
+        f"{quantity(n_llms, 'LLM')} against "
         f"{leaderboard.opponent if leaderboard.against is Against.ALL else leaderboard.benchmark.baseline}, "
         f"judged by {leaderboard.judge}{_compared_with(leaderboard)}.",
         highlight=False,

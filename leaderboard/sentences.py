@@ -16,6 +16,7 @@ from leaderboard.statistics.ranking import Ranking
 from leaderboard.statistics.style_control import TERMS, Control
 from leaderboard.statistics.win_rate import NARROWEST
 from leaderboard.view import Against, TopicWeight, View
+from parsing.messages import quantity
 
 # With four LLMs even identical rankings come about by chance one time in twelve (Kendall's exact test, both
 # directions), so fewer than five cannot show anything at the usual 5 %.
@@ -136,9 +137,7 @@ def control_effect_sentences(ranking: Ranking, control: Control, titles: Mapping
     )
     n_queries = int(ranking.n_queries.max())
     caution = (
-        f" With only {n_queries} {'query' if n_queries == 1 else 'queries'} this is a rough guess."
-        if n_queries < MIN_QUERIES
-        else ""
+        f" With only {quantity(n_queries, 'query')} this is a rough guess." if n_queries < MIN_QUERIES else ""
     )
     return f"Adjusted for {CONTROL_NAMES[control].lower()}. {effect}{caution}"
 

@@ -10,5 +10,5 @@ once, by a `ParseError` whose message is a part of a sentence; callers say which
 - `gguf`: weights of language models
 - `files`: a file's bytes, and what packed ones unpack to
 - `limits`: `ParseError`, the limits, and the check of a value that another parser made
-- `messages`: what may be shown of strange text
+- `messages`: what may be shown of strange text, and counts in words
 """

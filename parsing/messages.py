@@ -1,4 +1,4 @@
-"""What may be shown of strange text: short, and without characters that do something."""
+"""What may be shown of strange text: short, and without characters that do something; and counts in words."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ def shown(message: str) -> str:
     if len(text) > _MAX_MESSAGE:
         text = f"{text[: _MAX_MESSAGE - _END].rstrip()} … {text[-_END:].lstrip()}"
     return text
+
+
+def quantity(n: int, one: str, many: str = "") -> str:
+    """Return “1 LLM”, “2,000 queries”; ``many`` is given where the plural is neither of this kind."""
+    regular = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    return f"{n:,} {one if n == 1 else many or regular}"
 
 
 def _visible(character: str) -> str:

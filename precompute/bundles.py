@@ -22,6 +22,7 @@ from db.repositories.bundles import export_bundle, import_bundle
 from db.repositories.scores import get_win_rates, list_scores, list_win_rates
 from parsing.documents import read_json
 from parsing.files import read_bytes
+from parsing.messages import quantity
 from precompute.embed import EmbedSummary, embed_benchmark
 from precompute.errors import PrecomputeError, file_error
 from precompute.load import check_slug
@@ -173,9 +174,9 @@ def _under(bundle: Bundle, slug: str) -> Bundle:
 def contents_in_words(bundle: Bundle) -> str:
     """“522 queries and 8 LLMs with texts, 41 criteria lists scored by embedded”."""
     texts = "with texts" if _has_texts(bundle) else "without texts"
-    parts = [f"{len(bundle.queries):,} queries and {len(bundle.llms):,} LLMs {texts}"]
+    parts = [f"{quantity(len(bundle.queries), 'query')} and {quantity(len(bundle.llms), 'LLM')} {texts}"]
     by_judge = Counter(scores.key.crm for scores in bundle.scores)
-    parts += [f"{n:,} criteria lists scored by {crm}" for crm, n in by_judge.items()]
+    parts += [f"{quantity(n, 'criteria list')} scored by {crm}" for crm, n in by_judge.items()]
     return ", ".join(parts)
 
 

@@ -35,6 +35,7 @@ from db.repositories.removal import (
 from db.repositories.repacking import repack, stored_places
 from db.repositories.representations import get_representation
 from db.source_records import AnswerStatus, CollectionRecord
+from parsing.messages import quantity
 from precompute.collect.collection import collecting
 from precompute.errors import PrecomputeError, unknown_llm
 
@@ -147,7 +148,8 @@ def settings_lines(listed: Iterable[ListedLLM]) -> Iterator[str]:
     for item in listed:
         for digest, settings, n in item.collection.settings:
             known = "not recorded" if settings is None else settings_in_words(settings)
-            yield f"{item.llm.name} in {item.benchmark}: {n:,} answers with settings {digest}: {known}."
+            answers = quantity(n, "answer")
+            yield f"{item.llm.name} in {item.benchmark}: {answers} with settings {digest}: {known}."
 
 
 def settings_in_words(settings: Mapping[str, object]) -> str:

@@ -23,6 +23,7 @@ from db.repositories.removal import removed_benchmarks
 from db.source_records import PoolQueryRecord
 from leaderboard.topics.curation import CuratedTopics, Curation
 from leaderboard.topics.tree import TopicTree
+from parsing.messages import quantity
 from precompute.embed import embed_benchmark
 from precompute.errors import PrecomputeError
 from precompute.load import check_slug
@@ -371,15 +372,8 @@ def sample_report(summary: SampleSummary) -> Iterator[str]:
         yield f"note: fewer queries than asked for in {fewer}."
     if summary.n_asked is not None and summary.n_queries < summary.n_asked:
         yield f"note: {summary.n_asked:,} queries were asked for, and no more are left."
-    what = (
-        f"{_counted(summary.n_queries, 'query', 'queries')} of "
-        f"{_counted(summary.n_topics, 'topic', 'topics')}"
-    )
+    what = f"{quantity(summary.n_queries, 'query')} of {quantity(summary.n_topics, 'topic')}"
     if summary.is_new:
         yield f"{summary.slug}: {what}, frozen."
     else:
         yield f"{summary.slug}: {what}; this version has these queries already, nothing was written."
-
-
-def _counted(number: int, one: str, more: str) -> str:
-    return f"{number:,} {one if number == 1 else more}"

@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -110,14 +109,20 @@ class ConceptClassifier:
         """
         texts = [plainly(self.spelling.corrected(text)) for text, _ in wordings]
         named = [row for row, (_, polarity) in enumerate(wordings) if _is_bare_name(texts[row], polarity)]
-        prob = self._prob_of_texts([*texts, *(f"avoid {texts[row]}" for row in named)], bulk=bulk)
+        prob = self._prob_of_texts(
+            [*texts, *(f"avoid {texts[row]}" for row in named)], [*range(len(texts)), *named], bulk=bulk
+        )
         prob, avoided = np.split(prob, [len(texts)])
         listed = np.array([_LIST.search(texts[row]) is not None for row in named], dtype=np.bool_)
         prob[named] = _without_complaints(prob[named], avoided, listed)
         return prob
 
-    def _prob_of_texts(self, criteria: Sequence[str], *, bulk: bool) -> Floats:
-        """Return how probable more and less of each concept are in what was written ``[N, 2 K]``."""
+    def _prob_of_texts(self, criteria: Sequence[str], groups: Sequence[int], *, bulk: bool) -> Floats:
+        """Return how probable more and less of each concept are in what was written ``[N, 2 K]``.
+
+        Args:
+            groups: Texts of one wish have one number ``[N]``: they are read together.
+        """
         unlimited = [(row, each) for row, each in enumerate(criteria) if read_limit(each) is None]
         contrasts = {row: sides for row, each in unlimited if (sides := contrasted(each))}
         comparisons = {
@@ -126,9 +131,14 @@ class ConceptClassifier:
         lists = {row: parts for row, each in unlimited if (parts := enumerated(each))}
         alone = {row: what for row, each in unlimited if (what := sole(each))}
         # Together: a short text costs the networks as much time as ten.
-        several = [*contrasts.values(), *comparisons.values(), *lists.values()]
-        aside = chain(chain.from_iterable(several), alone.values())
-        prob, of_parts = np.split(self._averaged([*criteria, *aside], bulk=bulk), [len(criteria)])
+        several = [*contrasts.items(), *comparisons.items(), *lists.items()]
+        aside = [(row, part) for row, parts in several for part in parts] + [*alone.items()]
+        read = self._averaged(
+            [*criteria, *(part for _, part in aside)],
+            [*groups, *(groups[row] for row, _ in aside)],
+            bulk=bulk,
+        )
+        prob, of_parts = np.split(read, [len(criteria)])
         rest = iter(of_parts)
         for row in contrasts:
             prob[row] = _as_contrast(next(rest), next(rest))
@@ -144,7 +154,7 @@ class ConceptClassifier:
         prob[prob < _NEGLIGIBLE] = 0.0
         return np.asarray(prob[:, 1:], dtype=np.float32)
 
-    def _averaged(self, criteria: Sequence[str], *, bulk: bool) -> Floats:
+    def _averaged(self, criteria: Sequence[str], groups: Sequence[int], *, bulk: bool) -> Floats:
         """Return the mean probabilities of the classes by all that read, sharpened ``[N, 1 + 2 K]``."""
         each = (
             [network.prob(criteria, bulk=True) for network in self.networks]
@@ -153,7 +163,9 @@ class ConceptClassifier:
         )
         mean = np.mean(each, axis=0)
         if self.decoder is not None:
-            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * self.decoder.prob(criteria, bulk=bulk)
+            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * self.decoder.prob(
+                criteria, groups=groups, bulk=bulk
+            )
         prob: Floats = mean**_AGREED / (mean**_AGREED).sum(axis=1, keepdims=True)
         return prob
 

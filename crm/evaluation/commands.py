@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
 from crm.data.conversations import Turns
@@ -50,6 +48,7 @@ from crm.evaluation.sets import (
 )
 from crm.llm.settings import llms_file, read_llms
 from crm.paths import CORPORA, HOME, ROOT
+from crm.progress import progress_bar
 from crm.protocol import CRM
 from crm.registry import DEFAULT, crm_names, get_crm
 from crm.report_table import ReportTable
@@ -339,15 +338,6 @@ def write_tables(path: Path, title: str, tables: Sequence[ReportTable]) -> None:
         path.write_text("\n".join(parts if level == 1 else [f"# {title}\n", *parts]), encoding="utf-8")
     except OSError as error:
         raise CRMError(f"{path} cannot be written ({error.strerror}).") from error
-
-
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a bar on the terminal, and what moves it."""
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=_errors, transient=True, disable=not _errors.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print_evaluations(evaluations: Sequence[Evaluation]) -> None:

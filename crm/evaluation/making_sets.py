@@ -13,10 +13,11 @@ from crm.data.noise import Strength
 from crm.data.pairs import Directions, read_labelled_pairs
 from crm.data.taxonomy import criterion_clusters
 from crm.errors import CRMError
-from crm.evaluation.commands import DEFAULT_SETS, CorporaOption, progress_bar, say, write_tables
+from crm.evaluation.commands import DEFAULT_SETS, CorporaOption, say, write_tables
 from crm.evaluation.report import statistics_table
 from crm.evaluation.sets import TRAIN_FILE, build_sets, write_sets, write_training_lines
 from crm.paths import CHECKPOINTS, CORPORA, PREFERENCES
+from crm.progress import progress_bar
 from crm.registry import DEFAULT, get_crm
 
 _TOPICS_HELD_OUT = 0.1

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from crm.data.corpora import LeftOut
 from crm.data.pairs import MODERN_ANNOTATIONS, OWN_ANNOTATIONS, Directions, read_annotations
@@ -34,6 +30,7 @@ from crm.paths import (
     PREFERENCES,
     REPRESENTATION_FILE,
 )
+from crm.progress import progress_bar
 from crm.training.classifier.command import say_left_out, train_classifier
 
 if TYPE_CHECKING:
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Train judges.")
 app.command("classifier")(train_classifier)
 
-_errors = Console(stderr=True)
 _SHARPNESS = 1.0
 """Factor on the networks' margins, which dropout leaves too timid: chosen by the calibration of criteria
 lists on unseen instructions."""
@@ -94,7 +90,7 @@ def train_representation(
     _make_folder_of(out)
     answers = list(dict.fromkeys(answer for pair in pairs for answer in query_responses(pair)))
     texts = [text for text, _ in answers]
-    with _progress("responses") as on_progress:
+    with progress_bar("responses") as on_progress:
         encoded = sentence_encoder().encode(
             texts, bulk=True, max_windows=windows or None, progress=on_progress
         )
@@ -138,7 +134,7 @@ def train_concepts(
     concepts, named, turns = concept_names(used), read_concept_names(), read_turns()
     networks = []
     for number, options in enumerate(NETWORKS, start=1):
-        with _progress(f"steps of network {number} of {len(NETWORKS)}") as on_progress:
+        with progress_bar(f"steps of network {number} of {len(NETWORKS)}") as on_progress:
             fitted = fit_network(used, named, turns, replace(options, seed=seed + options.seed), on_progress)
         networks.append(calibrated(fitted, kept, concepts))
     classifier = ConceptClassifier(concepts, networks, spelling_of(used))
@@ -184,7 +180,7 @@ def train_decoder(
     kept, used = split_wishes(read_concept_wishes(), apart, seed)
     options = DecoderOptions(epochs=epochs, limit=limit, seed=seed)
     on = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    with _progress("steps") as on_progress:
+    with progress_bar("steps") as on_progress:
         fitted = fit_decoder(used, read_concept_names(), read_turns(), options, device=on, report=on_progress)
     fitted = fitted.sharpened(
         sharpness_of(fitted.logits([wish.text for wish in kept], bulk=True), kept, joined.names)
@@ -276,7 +272,7 @@ def train_embedded(
         [] if without_held_out_criteria else read_comparisons(corpora, wishes, seed=seed, left_out=LeftOut())
     )
     pairs = [*annotated, *toned, *compared]
-    with _progress("responses") as on_progress:
+    with progress_bar("responses") as on_progress:
         data = training_set(pairs, encode, concepts, on_progress)
     guard = _guard_of(guard_of) if guard_of else _fitted_guard(annotated, attacks, seed, encode)
     if general is None:
@@ -284,7 +280,7 @@ def train_embedded(
             of_today, modern, corpora, encode, (general_instructions, general_prompts, seed)
         )
     wordings = wording_set(wishes, concepts)
-    with _progress("networks") as on_progress:
+    with progress_bar("networks") as on_progress:
         trained, styles = fit_members(
             data,
             wordings,
@@ -301,7 +297,7 @@ def train_embedded(
     )
     scaled = [member.scaled(_SHARPNESS, _ECHO) for member in trained]
     directions = concept_directions(scaled, styles * np.float32(_SHARPNESS), wordings)
-    with _progress("responses of unseen instructions") as on_progress:
+    with progress_bar("responses of unseen instructions") as on_progress:
         unseen = _split("dev", (preferences, modern), corpora, LeftOut())
         found = training_set(unseen, encode, concepts, on_progress)
     right = right_by_kind(found, found.margins(scaled, directions))
@@ -338,9 +334,9 @@ def train_passages(
     annotated = _split("train", (preferences, further, modern), corpora, left_out)
     say_left_out(left_out, len(annotated), corpora)
     _make_folder_of(out)
-    with _progress("passages") as on_progress:
+    with progress_bar("passages") as on_progress:
         data = PassageData.of(annotated, PassageEmbeddings(embedded), on_progress)
-    with _progress("steps") as on_progress:
+    with progress_bar("steps") as on_progress:
         space = fit_space(data, PassageOptions(seed=seed), on_progress)
     fitted = replace(Representation.load(representation), passages=space)
     fitted.save(out)
@@ -379,7 +375,7 @@ def train_mixture(
     members, styles = members_of(arrays), arrays["concept_directions"].astype(np.float32)
     embed, encode = PassageEmbeddings(embedded), ResponseEncoder(Representation.load(representation), encoded)
     parts, unseen = [], []
-    with _progress("responses and passages of unseen instructions") as on_progress:
+    with progress_bar("responses and passages of unseen instructions") as on_progress:
         for file in (modern, preferences):
             pairs = _split("dev", (file,), corpora, LeftOut())
             data, in_passages = (
@@ -416,7 +412,7 @@ def _fitted_guard(annotated: list[Directions], attacks: int, seed: int, encode: 
     from crm.training.adversarial import gaming_answers, ordinary_answers  # noqa: PLC0415
     from crm.training.safeguards import fit_guard, seen_columns  # noqa: PLC0415
 
-    with _progress("attacks") as on_progress:
+    with progress_bar("attacks") as on_progress:
         gaming, _ = encode(gaming_answers(annotated, attacks, seed), on_progress)
         ordinary, _ = encode(ordinary_answers(annotated, attacks, seed), on_progress)
         return fit_guard(gaming, ordinary, seen_columns(encode.features))
@@ -444,7 +440,7 @@ def _fitted_general(
 
     instructions, prompts, seed = drawn
     judged = read_general_pairs(corpora, instructions, seed)
-    with _progress("responses for ∅") as on_progress:
+    with progress_bar("responses for ∅") as on_progress:
         difference, _ = encoded_pairs([item.pair for item in judged], encode, on_progress)
         of_people, _ = encoded_pairs([item.pair for item, _ in of_today], encode, on_progress)
         rated = read_rated_responses(corpora, prompts, seed)
@@ -493,10 +489,3 @@ def _generalising(pairs: list[Directions]) -> list[Directions]:
     withheld = held_out_criteria(sorted(texts))
     left = ((one.without_criteria(withheld), other.without_criteria(withheld)) for one, other in pairs)
     return [both for both in left if any((*item.criteria, *item.extra) for item in both)]
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    with Progress(console=_errors, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

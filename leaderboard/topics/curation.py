@@ -37,6 +37,7 @@ from leaderboard.topics.actions import (
 from leaderboard.topics.split import propose_split
 from leaderboard.topics.tree import TopicTree, difference
 from leaderboard.topics.yaml_file import read_topics, write_topics
+from parsing.messages import quantity
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def _names(tree: TopicTree, keys: Sequence[str]) -> str:
 
 
 def _count(queries: Sequence[str]) -> str:
-    return "1 query" if len(queries) == 1 else f"{len(queries):,} queries"
+    return quantity(len(queries), "query")
 
 
 MAX_REASON = 500

@@ -10,6 +10,7 @@ from time import monotonic
 
 from crm.llm.chat_model import FailureKind, LLMFailure, Outcome, ReplyStatus
 from leaderboard.scoring_jobs.progress import status_line, time_left
+from parsing.messages import quantity
 from precompute.errors import PrecomputeError
 
 
@@ -87,7 +88,7 @@ class TaskWords:
 
     def count(self, n: int) -> str:
         """“1 response”, “2,000 responses”."""
-        return f"1 {self.one}" if n == 1 else f"{n:,} {self.many}"
+        return quantity(n, self.one, self.many)
 
 
 RESPONSES = TaskWords("Collecting", "response", "responses")

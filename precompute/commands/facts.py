@@ -7,6 +7,7 @@ import typer
 
 from db.repositories.benchmarks import find_benchmark, get_benchmark
 from leaderboard.llm_facts.files import FACTS_FILE, FIGURES_FILE, checked_date, load_catalogue, read_catalogue
+from parsing.messages import quantity
 from precompute.commands.options import open_database
 from precompute.errors import PrecomputeError
 
@@ -49,7 +50,7 @@ def llm_facts(
             arena = facts.read_arena_tables(ratings, ratings_date)
         rows = facts.refreshed(by_hand, arena, before)
         out.write_text(facts.figures_text(rows), encoding="utf-8")
-        typer.echo(f"{out.name}: figures of {len(rows)} LLMs, prices by {facts.prices_source()}.")
+        typer.echo(f"{out.name}: figures of {quantity(len(rows), 'LLM')}, prices by {facts.prices_source()}.")
         for line in () if arena is None else facts.disagreements(by_hand, arena):
             typer.echo(f"note: {line}", err=True)
     catalogue = load_catalogue() if out == FIGURES_FILE else read_catalogue([out, FACTS_FILE])

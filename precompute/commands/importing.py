@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from parsing.messages import quantity
 from precompute.bundles import contents_in_words, load_bundle
 from precompute.commands.options import Folder, Slug, Title, embedded_in_words, open_database
 from precompute.importers import (
@@ -161,7 +162,7 @@ def _import(imported: ImportedBenchmark, title: str | None, baseline: str | None
         typer.echo(f"note: {notice}", err=True)
     against = "no baseline" if summary.baseline is None else f"baseline {summary.baseline}"
     typer.echo(
-        f"{summary.slug}: {summary.n_queries} queries, {summary.n_llms} LLMs, {against}; "
-        f"responses: {summary.n_imported} imported, {summary.n_present} already there; "
+        f"{summary.slug}: {quantity(summary.n_queries, 'query')}, {quantity(summary.n_llms, 'LLM')}, "
+        f"{against}; responses: {summary.n_imported} imported, {summary.n_present} already there; "
         f"{embedded_in_words(summary.embedded)}."
     )

@@ -9,11 +9,13 @@ import typer
 from crm.criteria import POPULAR, CriteriaSet, criteria_list
 from crm.embedded.representation import NAME, representation
 from crm.llm.settings import llms_file, read_llms
+from crm.registry import get_crm
 from db.repositories.benchmarks import list_benchmarks
 from db.source_records import BatchRecord
 from leaderboard.llm_facts.configured import with_prices
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.scoring_jobs.progress import judging_line
+from parsing.messages import quantity
 from precompute.bundles import save_bundle, save_win_rates
 from precompute.collect import collect_responses
 from precompute.collect.batches import BatchOptions, batch_in_words, fetch_command
@@ -202,6 +204,8 @@ def score(
     """Have judges judge a benchmark ahead of time; may be interrupted and run again."""
     sets = _criteria_sets(criteria, criterion or (), avoid or ())
     options = EngineOptions(engine, ray_address, workers, actor_gpus)
+    for name in crm:
+        get_crm(name)  # before an engine starts for one that does not exist
     with (
         job_log(log),
         open_database() as database,
@@ -214,8 +218,9 @@ def score(
         )
     for summary in summaries:
         typer.echo(
-            f"{benchmark}: {summary.judged:,} pairs judged by {summary.judge} in {summary.seconds:.0f} s "
-            f"({summary.pairs_per_second:,.1f} per second), {summary.stored:,} were judged before."
+            f"{benchmark}: {quantity(summary.judged, 'pair')} judged by {summary.judge} in "
+            f"{summary.seconds:.0f} s ({summary.pairs_per_second:,.1f} per second), "
+            f"{summary.stored:,} were judged before."
         )
     stored = ", ".join(
         f"{summary.sets_stored:,} by {summary.judge} ({summary.sets_complete:,} with win rates)"
@@ -256,7 +261,8 @@ def bundle(
         if only_win_rates:
             written = save_win_rates(database, slug, target, crms=crm)
             n_rates = sum(len(item.win_rates) for item in written)
-            typer.echo(f"{slug}: {n_rates:,} win rates under {len(written):,} criteria lists in {target}.")
+            lists = quantity(len(written), "criteria list")
+            typer.echo(f"{slug}: {quantity(n_rates, 'win rate')} under {lists} in {target}.")
             return
         summary = save_bundle(database, slug, target, with_texts=texts, crms=crms, about=about)
     if summary.note is not None:

@@ -14,6 +14,7 @@ from db.repositories.contents import upsert_llms
 from db.repositories.pools import list_pools
 from db.source_records import AnswerStatus
 from leaderboard.elicitation.command import PrintFormat
+from parsing.messages import quantity
 from precompute.answers import export_answers
 from precompute.commands.options import open_database
 from precompute.errors import PrecomputeError, unknown_llm
@@ -109,7 +110,7 @@ def refresh(
         raise PrecomputeError("Say which answers: either --query ID, repeatable, or --all.")
     with open_database() as database:
         n_marked = ask_again(database, benchmark, name, None if every else query)
-    answers = "1 answer" if n_marked == 1 else f"{n_marked:,} answers"
+    answers = quantity(n_marked, "answer")
     typer.echo(
         f"{answers} of {name}: asked for again by “python -m precompute collect --benchmark {benchmark} "
         f"--llm {name}”, and kept until then."
@@ -156,10 +157,10 @@ def list_stored_benchmarks() -> None:
     """List benchmarks: slug, title, version, queries and LLMs."""
     with open_database() as database, database.session() as session:
         for summary in list_benchmarks(session):
-            llms = "1 LLM" if summary.n_llms == 1 else f"{summary.n_llms:,} LLMs"
+            llms = quantity(summary.n_llms, "LLM")
             typer.echo(
                 f"{summary.slug}: {summary.title}, version {summary.version or '–'}, "
-                f"{summary.n_queries:,} queries, {llms} "
+                f"{quantity(summary.n_queries, 'query')}, {llms} "
                 f"{'with' if summary.has_texts else 'without'} texts"
             )
 
@@ -201,7 +202,7 @@ def list_stored_pools() -> None:
             typer.echo("note: no query pool is stored yet; “python -m precompute pool” makes one.", err=True)
         for pool in pools:
             topics = "with topics" if pool.has_topics else "without topics"
-            typer.echo(f"{pool.slug}: {pool.title}, {pool.n_queries:,} queries, {topics}")
+            typer.echo(f"{pool.slug}: {pool.title}, {quantity(pool.n_queries, 'query')}, {topics}")
 
 
 @stored_pools_app.command("remove")
@@ -234,7 +235,9 @@ def answers(
     if summary.note:
         typer.echo(f"note: {summary.note}", err=True)
     if output is not None:
-        typer.echo(f"{benchmark}: {summary.n_answers:,} answers in {output}; LLMs: {summary.n_llms:,}.")
+        typer.echo(
+            f"{benchmark}: {quantity(summary.n_answers, 'answer')} in {output}; LLMs: {summary.n_llms:,}."
+        )
 
 
 def _remove(remove: Remove, yes: bool, dry_run: bool) -> None:

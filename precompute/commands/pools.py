@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from parsing.messages import quantity
 from precompute.commands.options import Log, Title, open_database
 from precompute.errors import PrecomputeError
 from precompute.pool import gather
@@ -47,8 +48,8 @@ def pool(
             title=title,
         )
     for source, n_read in summary.n_read.items():
-        typer.echo(f"{source}: {n_read:,} queries read.")
-    typer.echo(f"{slug}: {summary.n_added:,} queries added, {summary.n_queries:,} in all.")
+        typer.echo(f"{source}: {quantity(n_read, 'query')} read.")
+    typer.echo(f"{slug}: {quantity(summary.n_added, 'query')} added, {summary.n_queries:,} in all.")
 
 
 @pools_app.command()

@@ -24,6 +24,7 @@ from leaderboard.topics.actions import (
 from leaderboard.topics.curation import CuratedTopics, Curation, in_words
 from leaderboard.topics.tree import Topic, TopicTree, difference
 from leaderboard.topics.yaml_file import MAX_BYTES
+from parsing.messages import quantity
 from precompute.commands.options import open_database
 
 topics_app = typer.Typer(
@@ -98,7 +99,7 @@ def export(
         file.write_text(written, encoding="utf-8")
     except OSError as error:
         raise UploadError(str(file), f"it cannot be written: {error.strerror}.") from None
-    typer.echo(f"{pool}: {len(topics.tree.topics)} topics in {file}.")
+    typer.echo(f"{pool}: {quantity(len(topics.tree.topics), 'topic')} in {file}.")
 
 
 @topics_app.command("import")
@@ -282,8 +283,9 @@ def _line(tree: TopicTree, topic: Topic) -> str:
 def _totals(topics: CuratedTopics) -> str:
     tree = topics.tree
     parts = [
-        f"{topics.pool.slug}: {len(tree.query_ids):,} queries, {len(tree.topics)} topics in "
-        f"{len(tree.categories)} categories, {tree.n_outliers:,} without a topic, "
+        f"{topics.pool.slug}: {quantity(len(tree.query_ids), 'query')}, "
+        f"{quantity(len(tree.topics), 'topic')} in "
+        f"{quantity(len(tree.categories), 'category')}, {tree.n_outliers:,} without a topic, "
         f"{len(tree.dropped):,} dropped"
     ]
     if topics.n_new:

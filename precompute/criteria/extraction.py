@@ -19,6 +19,7 @@ from db.database import job_locks
 from db.repositories.llm_answers import extraction_states, extraction_totals, put_extracted
 from db.repositories.preferences import find_preference_set, preference_counts, preferences_of
 from db.source_records import AnswerState, AnswerStatus, AnswerTotals, ExtractedRecord, SideKey, Winner
+from parsing.messages import quantity
 from precompute.collect.runner import PromptPlan, ask_all
 from precompute.collect.stats import LLMStats, TaskWords
 from precompute.collect.writer import what_it_took
@@ -269,7 +270,7 @@ def extraction_table(summary: ExtractionSummary) -> ReportTable:
     n_pairs, (asked, pace) = summary.plan.n_pairs, _ASKED[summary.plan.call]
     columns = ("LLM", asked, "new", "refused", "failed", "repeated", "tokens read", "written", "cost", pace)
     return ReportTable(
-        f"Criteria of {summary.slug}, both sides of {'1 pair' if n_pairs == 1 else f'{n_pairs:,} pairs'}",
+        f"Criteria of {summary.slug}, both sides of {quantity(n_pairs, 'pair')}",
         columns,
         (row,),
         "New, failed, repeated requests and seconds are of this run; refused, tokens and cost of all that is "

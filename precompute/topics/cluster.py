@@ -25,6 +25,7 @@ from db.repositories.pools import (
 )
 from db.source_records import ADDED, SET_ASIDE, FoundTopic, PoolQueryRecord, TopicMapRecord
 from leaderboard.topics.curation import Curation
+from parsing.messages import quantity
 from precompute.errors import PrecomputeError
 from precompute.topics.discovery import (
     TEMPLATES_KEY,
@@ -273,8 +274,8 @@ def _figures(summary: ClusterSummary) -> Iterator[str]:
     figures = summary.found.quality
     state = "found" if summary.is_new else "found before"
     yield (
-        f"{summary.slug}: {figures['n_topics']} topics and {figures['n_parts']} parts of topics "
-        f"{state} in {figures['n_queries']:,} queries."
+        f"{summary.slug}: {quantity(figures['n_topics'], 'topic')} and "
+        f"{quantity(figures['n_parts'], 'part')} of topics {state} in {figures['n_queries']:,} queries."
     )
     if n_added := len(summary.found.topic_of) - figures["n_queries"]:
         yield f"{n_added:,} queries were added since: “python -m precompute topics show” says where they are."

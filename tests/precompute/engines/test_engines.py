@@ -130,3 +130,6 @@ def test_an_address_of_nobody_is_one_sentence(run_main: Run, monkeypatch: pytest
     assert (code, out) == (2, "")
     assert err.startswith(f"error: No Ray cluster can be used at {address} (Connection refused): fix")
     assert err.count("\n") == 1
+    unknown = run_main(main, *SCORE, "--crm", "nobody", "--engine", "ray", "--ray-address", address)
+    assert unknown[0] == 2
+    assert "'nobody'" in unknown[2]
