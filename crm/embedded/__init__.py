@@ -8,7 +8,7 @@
 - ``counts``: what is counted exactly in it; ``evidence``: where in its text that stands
 - ``concepts``: what a criterion asks for, in whatever words
 - ``spelling``: its slips of the pen are mended first; ``idioms``: and its turns of phrase about length
-- ``wish_decoder``: a language model that reads it, ``smollm2``: its layers in NumPy
+- ``wish_decoder``: a language model that reads it, ``smollm2``: its layers in NumPy; ``blocks``: its weights
 - ``wish_network``: smaller networks that read it, too; ``surface``: its words and turns
 - ``known``: what the judge makes of that
 - ``countable``: how well responses do under what is counted; ``limits``: amounts that a criterion names

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from scipy.special import erf, softmax
 
-Rows = NDArray[np.float32]
+from crm.embedded.blocks import Rows, in_blocks, times_blocks
+
 LowRank = tuple[Rows, Rows]
 """Two factors ``[out, R]`` and ``[R, in]``
 of what a low-rank adaptation (Hu et al. 2021) adds to a weight."""
@@ -35,7 +36,7 @@ class MiniLM:
     """The encoder's weights, by their names in its file, and what is added to some; may be shared.
 
     Attributes:
-        weights: Weights of linear layers are stored for ``inputs @ weight``, ``[in, out]``.
+        weights: Weights of linear layers are stored in blocks (``crm.embedded.blocks``).
         adapters: Of linear layers, by the layer's name.
     """
 
@@ -81,7 +82,7 @@ class MiniLM:
         return self._normalised(f"{name}output.LayerNorm", attended + outputs)
 
     def _linear(self, name: str, inputs: Rows) -> Rows:
-        outputs: Rows = inputs @ self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+        outputs = times_blocks(inputs, self.weights[f"{name}.weight"]) + self.weights[f"{name}.bias"]
         self._adapt(name, inputs, outputs)
         return outputs
 
@@ -139,7 +140,7 @@ def _weights(folder: Path) -> Mapping[str, Rows]:
     stored = load_file(folder / "model.safetensors")
     is_linear = {name: name.endswith(".weight") and array.ndim == 2 for name, array in stored.items()}  # noqa: PLR2004
     return {
-        name: np.ascontiguousarray(array.T) if is_linear[name] and "embeddings" not in name else array
+        name: in_blocks(array.T) if is_linear[name] and "embeddings" not in name else array
         for name, array in stored.items()
         if not name.startswith("pooler.")
     }

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from crm.embedded.minilm import LowRank, Rows
+from crm.embedded.blocks import Rows, in_blocks, times_blocks
+from crm.embedded.minilm import LowRank
 from crm.errors import UnavailableError
 from parsing.gguf import GGUFFile, read_gguf
 from parsing.limits import ParseError
@@ -46,7 +47,7 @@ _INTERLEAVED = {"self_attn.q_proj": _N_HEADS, "self_attn.k_proj": _N_SHARED}
 
 @dataclass(frozen=True)
 class _Layer:
-    """Weights of a layer; linear ones are stored for ``inputs @ weight``."""
+    """Weights of a layer; linear ones are stored in blocks (``crm.embedded.blocks``)."""
 
     before: Rows
     between: Rows
@@ -126,7 +127,7 @@ class SmolLM2:
         """Return what a layer makes of the tokens ``[T, 576]`` of texts between the bounds."""
         inputs = self._normalised(states, layer.before)
         asked, keys, values = (
-            (inputs @ layer.linear[f"self_attn.{part}_proj"]).reshape(len(inputs), -1, _OF_HEAD)
+            times_blocks(inputs, layer.linear[f"self_attn.{part}_proj"]).reshape(len(inputs), -1, _OF_HEAD)
             for part in "qkv"
         )
         asked, keys = _rotated(asked, turned), _rotated(keys, turned)
@@ -139,12 +140,12 @@ class SmolLM2:
                 np.concatenate([past.values, own_values], axis=1),
             )
             attended[start:stop] = _attend(asked[start:stop], last)
-        between: Rows = states + attended @ layer.linear["self_attn.o_proj"]
+        between: Rows = states + times_blocks(attended, layer.linear["self_attn.o_proj"])
         inputs = self._normalised(between, layer.between)
-        gate = inputs @ layer.linear["mlp.gate_proj"]
+        gate = times_blocks(inputs, layer.linear["mlp.gate_proj"])
         gate *= expit(gate)
-        gate *= inputs @ layer.linear["mlp.up_proj"]
-        passed = np.asarray(between + gate @ layer.linear["mlp.down_proj"], dtype=np.float32)
+        gate *= times_blocks(inputs, layer.linear["mlp.up_proj"])
+        passed = np.asarray(between + times_blocks(gate, layer.linear["mlp.down_proj"]), dtype=np.float32)
         return passed, last
 
     def _normalised(self, states: Rows, weight: Rows) -> Rows:
@@ -188,7 +189,7 @@ def _layer(file: GGUFFile, number: int, adapters: Mapping[str, LowRank]) -> _Lay
         if adapter := adapters.get(f"layers.{number}.{name}"):
             left, right = (each.astype(np.float32) for each in adapter)
             weight = weight + left @ right
-        linear[name] = np.ascontiguousarray(weight.T)
+        linear[name] = in_blocks(weight.T)
     before, between = (file.weights[f"blk.{number}.{norm}_norm.weight"].rows() for norm in ("attn", "ffn"))
     return _Layer(before, between, linear)
 
