@@ -23,12 +23,27 @@ _MAGIC, _VERSION = b"GGUF", 3
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _F32, _Q4_1, _Q8_0 = 0, 3, 8
-_BLOCK = 32
-"""Weights that share a scale."""
-_BYTES = {_F32: 4 * _BLOCK, _Q4_1: 4 + _BLOCK // 2, _Q8_0: 2 + _BLOCK}
+GROUP = 32
+"""Weights of a row that share a scale."""
+_BYTES = {_F32: 4 * GROUP, _Q4_1: 4 + GROUP // 2, _Q8_0: 2 + GROUP}
 """Of so many weights."""
 _MAX_DIMENSIONS = 4
 _ALIGNMENT = 32
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """A matrix of N rows of M weights in a few bits: ``weight = number · scale + least``.
+
+    Attributes:
+        numbers: From 0 to 15 ``[N, M]``.
+        scale: Of each group of ``GROUP`` weights ``[N, M / GROUP]``.
+        least: Likewise.
+    """
+
+    numbers: NDArray[np.uint8]
+    scale: NDArray[np.float32]
+    least: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,16 @@ class StoredWeights:
             return self.stored.view(np.float32).copy()
         stored = np.ascontiguousarray(self.stored.reshape(self.shape[0], -1)[chosen])
         return _unpacked(stored, self.kind).reshape(len(stored), *self.shape[1:])
+
+    def quantised(self) -> Quantised:
+        """Return all rows of a matrix as they are stored.
+
+        Raises:
+            ParseError: It is not stored in four bits with a scale and a least weight.
+        """
+        if self.kind != _Q4_1:
+            raise ParseError("its weights are not in the format Q4_1")
+        return _four_bits(self.stored.reshape(self.shape[0], -1))
 
 
 @dataclass(frozen=True)
@@ -108,7 +133,7 @@ class _Reader:
         content = np.frombuffer(self._content, np.uint8)
         weights = {}
         for name, shape, kind, offset in described:
-            size = int(np.prod(shape)) // _BLOCK * _BYTES[kind]
+            size = int(np.prod(shape)) // GROUP * _BYTES[kind]
             stored = content[start + offset : start + offset + size]
             if len(stored) != size:
                 raise ParseError("it is damaged, or breaks off")
@@ -156,12 +181,24 @@ def _unpacked(rows: NDArray[np.uint8], kind: int) -> NDArray[np.float32]:
     """Return stored rows ``[N, bytes]`` in full precision ``[N, weights]``."""
     if kind == _F32:
         return rows.view(np.float32)
-    blocks = rows.reshape(len(rows), -1, _BYTES[kind])
-    scale = blocks[..., :2].copy().view(np.float16).astype(np.float32)
-    if kind == _Q8_0:
-        weights = blocks[..., 2:].view(np.int8) * scale
+    if kind == _Q4_1:
+        found = _four_bits(rows)
+        grouped = found.numbers.reshape(*found.scale.shape, GROUP)
+        weights = grouped * found.scale[..., None] + found.least[..., None]
     else:
-        least = blocks[..., 2:4].copy().view(np.float16).astype(np.float32)
-        packed = blocks[..., 4:]
-        weights = np.concatenate([packed & 15, packed >> 4], axis=-1) * scale + least
+        groups = rows.reshape(len(rows), -1, _BYTES[kind])
+        weights = groups[..., 2:].view(np.int8) * _halves(groups[..., :2])[..., None]
     return np.asarray(weights, dtype=np.float32).reshape(len(rows), -1)
+
+
+def _four_bits(rows: NDArray[np.uint8]) -> Quantised:
+    """Return what rows ``[N, bytes]`` in the format Q4_1 hold."""
+    groups = rows.reshape(len(rows), -1, _BYTES[_Q4_1])
+    packed = groups[..., 4:]
+    numbers = np.concatenate([packed & 15, packed >> 4], axis=-1).reshape(len(rows), -1)
+    return Quantised(numbers, _halves(groups[..., :2]), _halves(groups[..., 2:4]))
+
+
+def _halves(stored: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Return numbers of two bytes ``[..., 2]`` in full precision ``[...]``."""
+    return stored.copy().view(np.float16)[..., 0].astype(np.float32)

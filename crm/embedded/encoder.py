@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from tokenizers import Tokenizer
 
-from crm.embedded.blocks import Rows
-from crm.embedded.minilm import LowRank, last_states_of_each, load_minilm
+from crm.embedded.blocks import LowRank, Rows
+from crm.embedded.minilm import last_states_of_each, load_minilm
 from parsing.documents import read_json
 from parsing.files import read_bytes
 

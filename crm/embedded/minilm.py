@@ -19,11 +19,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from scipy.special import erf, softmax
 
-from crm.embedded.blocks import Rows, in_blocks, times_blocks
-
-LowRank = tuple[Rows, Rows]
-"""Two factors ``[out, R]`` and ``[R, in]``
-of what a low-rank adaptation (Hu et al. 2021) adds to a weight."""
+from crm.embedded.blocks import LowRank, Rows, in_blocks, times_blocks
 
 N_LAYERS = 6
 _N_HEADS = 12

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from crm.embedded.blocks import Rows, in_blocks, times_blocks
-from crm.embedded.minilm import LowRank
+from crm.embedded.blocks import LowRank, PackedWeight, Rows
 from crm.errors import UnavailableError
-from parsing.gguf import GGUFFile, read_gguf
+from parsing.gguf import GGUFFile, Quantised, read_gguf
 from parsing.limits import ParseError
 
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -47,11 +46,11 @@ _INTERLEAVED = {"self_attn.q_proj": _N_HEADS, "self_attn.k_proj": _N_SHARED}
 
 @dataclass(frozen=True)
 class _Layer:
-    """Weights of a layer; linear ones are stored in blocks (``crm.embedded.blocks``)."""
+    """Weights of a layer, linear ones as they are in the file."""
 
     before: Rows
     between: Rows
-    linear: Mapping[str, Rows]
+    linear: Mapping[str, PackedWeight]
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class SmolLM2:
         """Return what a layer makes of the tokens ``[T, 576]`` of texts between the bounds."""
         inputs = self._normalised(states, layer.before)
         asked, keys, values = (
-            times_blocks(inputs, layer.linear[f"self_attn.{part}_proj"]).reshape(len(inputs), -1, _OF_HEAD)
+            layer.linear[f"self_attn.{part}_proj"].times(inputs).reshape(len(inputs), -1, _OF_HEAD)
             for part in "qkv"
         )
         asked, keys = _rotated(asked, turned), _rotated(keys, turned)
@@ -140,12 +139,12 @@ class SmolLM2:
                 np.concatenate([past.values, own_values], axis=1),
             )
             attended[start:stop] = _attend(asked[start:stop], last)
-        between: Rows = states + times_blocks(attended, layer.linear["self_attn.o_proj"])
+        between: Rows = states + layer.linear["self_attn.o_proj"].times(attended)
         inputs = self._normalised(between, layer.between)
-        gate = times_blocks(inputs, layer.linear["mlp.gate_proj"])
+        gate = layer.linear["mlp.gate_proj"].times(inputs)
         gate *= expit(gate)
-        gate *= times_blocks(inputs, layer.linear["mlp.up_proj"])
-        passed = np.asarray(between + times_blocks(gate, layer.linear["mlp.down_proj"]), dtype=np.float32)
+        gate *= layer.linear["mlp.up_proj"].times(inputs)
+        passed = np.asarray(between + layer.linear["mlp.down_proj"].times(gate), dtype=np.float32)
         return passed, last
 
     def _normalised(self, states: Rows, weight: Rows) -> Rows:
@@ -182,14 +181,11 @@ def _attend(asked: Rows, offered: _Past) -> Rows:
 def _layer(file: GGUFFile, number: int, adapters: Mapping[str, LowRank]) -> _Layer:
     linear = {}
     for name, stored in _LINEAR.items():
-        weight = file.weights[f"blk.{number}.{stored}.weight"].rows()
+        weight = file.weights[f"blk.{number}.{stored}.weight"].quantised()
         if heads := _INTERLEAVED.get(name):
-            pairs = weight.reshape(heads, _OF_HEAD // 2, 2, WIDTH)
-            weight = pairs.swapaxes(1, 2).reshape(weight.shape)
-        if adapter := adapters.get(f"layers.{number}.{name}"):
-            left, right = (each.astype(np.float32) for each in adapter)
-            weight = weight + left @ right
-        linear[name] = in_blocks(weight.T)
+            rows = np.arange(len(weight.numbers)).reshape(heads, _OF_HEAD // 2, 2).swapaxes(1, 2).ravel()
+            weight = Quantised(weight.numbers[rows], weight.scale[rows], weight.least[rows])
+        linear[name] = PackedWeight.of(weight, adapters.get(f"layers.{number}.{name}"))
     before, between = (file.weights[f"blk.{number}.{norm}_norm.weight"].rows() for norm in ("attn", "ffn"))
     return _Layer(before, between, linear)
 

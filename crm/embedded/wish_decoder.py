@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from crm.embedded.blocks import Rows
-from crm.embedded.minilm import LowRank, read_adapters, stored_adapters
+from crm.embedded.blocks import LowRank, Rows
+from crm.embedded.minilm import read_adapters, stored_adapters
 from crm.embedded.smollm2 import WIDTH, SmolLM2, read_smollm2
 from crm.protocol import Floats
 
