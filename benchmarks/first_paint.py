@@ -124,7 +124,8 @@ def running_server(
 @contextmanager
 def chromium(*options: str) -> Iterator[Browser]:
     """Headless Chromium as it is installed here; a MeasurementError if it is not or does not start."""
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
+    names = "chromium", "chromium-headless-shell", "google-chrome"
+    executable = next(filter(None, map(shutil.which, names)), None)
     if executable is None:
         raise MeasurementError("Chromium is missing: install it (Debian: apt-get install chromium).")
     with sync_playwright() as playwright:

@@ -147,9 +147,10 @@ def running_app(folder: Path, program: str = "streamlit", **settings: str) -> It
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    names = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
+    executable = next(filter(None, map(shutil.which, names)), None)
     if executable is None:
-        reason = "Chromium is not installed: apt-get install chromium"
+        reason = "Chromium is not installed: apt-get install chromium-headless-shell"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
