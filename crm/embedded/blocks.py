@@ -85,7 +85,7 @@ class PackedWeight:
             np.multiply(self.numbers[some].reshape(grouped), scale, out=blocks.reshape(grouped))
             np.matmul(inputs, blocks, out=products[some])
         product = _side_by_side(products)
-        product += inputs.reshape(len(inputs), -1, GROUP).sum(axis=2) @ self.least
+        product += inputs.reshape(len(inputs), n_inputs // GROUP, GROUP).sum(axis=2) @ self.least
         if self.added is not None:
             right, left = self.added
             product += (inputs @ right) @ left
@@ -98,4 +98,5 @@ def _blocks(weight: NDArray[Any]) -> NDArray[Any]:
 
 def _side_by_side(products: Rows) -> Rows:
     """Return products of T rows with each block ``[out / 64, T, 64]`` as one ``[T, out]``."""
-    return products.transpose(1, 0, 2).reshape(products.shape[1], -1)
+    n_blocks, n_rows, width = products.shape
+    return products.transpose(1, 0, 2).reshape(n_rows, n_blocks * width)

@@ -85,6 +85,9 @@ class SmolLM2:
             adapters: Low-rank matrices ``[out, R]`` and ``[R, in]`` that are added to linear layers, by their
                 names in Transformers, ``layers.0.mlp.up_proj``.
             beginning: Of all texts.
+
+        Raises:
+            UnavailableError: The layers are stored in another format than four bits.
         """
         self._embedding = file.weights["token_embd.weight"]
         self._epsilon = np.float32(file.metadata["llama.attention.layer_norm_rms_epsilon"])
@@ -181,7 +184,10 @@ def _attend(asked: Rows, offered: _Past) -> Rows:
 def _layer(file: GGUFFile, number: int, adapters: Mapping[str, LowRank]) -> _Layer:
     linear = {}
     for name, stored in _LINEAR.items():
-        weight = file.weights[f"blk.{number}.{stored}.weight"].quantised()
+        try:
+            weight = file.weights[f"blk.{number}.{stored}.weight"].quantised()
+        except ParseError as error:
+            raise UnavailableError(f"{FILE} cannot be used ({error}): install its package again.") from error
         if heads := _INTERLEAVED.get(name):
             rows = np.arange(len(weight.numbers)).reshape(heads, _OF_HEAD // 2, 2).swapaxes(1, 2).ravel()
             weight = Quantised(weight.numbers[rows], weight.scale[rows], weight.least[rows])

@@ -27,7 +27,7 @@ _EPSILON = np.float32(1e-5)
 class WishDecoder:
     """Says which of C classes a wish is of; may be shared between threads.
 
-    Its weights, a quarter of a gigabyte, are loaded when it is first asked.
+    Its weights, some 100 MB, are loaded when it is first asked.
     """
 
     def __init__(

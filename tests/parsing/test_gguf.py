@@ -52,6 +52,13 @@ def test_weights_of_a_language_model_are_what_its_own_library_reads() -> None:
         expected = dequantize(tensor.data[:few], tensor.tensor_type)
         np.testing.assert_array_equal(weights.rows(slice(few)), expected, err_msg=name)
 
+    stored = ours.weights["blk.3.attn_q.weight"]
+    packed = stored.quantised()
+    scale, least = (each.repeat(32, axis=1) for each in (packed.scale, packed.least))
+    np.testing.assert_array_equal(packed.numbers * scale + least, stored.rows())
+    with pytest.raises(ParseError, match="not in the format Q4_1"):
+        ours.weights["token_embd.weight"].quantised()
+
 
 @pytest.mark.parametrize("kept", [0, 3, 20, 60, 200, -1])
 def test_a_file_that_breaks_off_is_refused(written: Path, kept: int) -> None:
