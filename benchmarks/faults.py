@@ -90,9 +90,9 @@ def killed_at_first_start(folder: Path, seen: Seen, draw: random.Random) -> None
 def killed_while_importing(folder: Path, seen: Seen, draw: random.Random) -> None:
     """Kill an import at a random moment beside a running server, rank, and import again."""
     table = folder / "mine.csv"
-    rows = [f"Question {number}?,one,Answer {number} of one" for number in range(150)]
-    rows += [f"Question {number}?,two,Another answer {number}" for number in range(150)]
-    table.write_text("\n".join(["query,llm,response", *rows]) + "\n", encoding="utf-8")
+    rows = [f"Question {number}?,Mine,Mine,one,Answer {number} of one" for number in range(150)]
+    rows += [f"Question {number}?,Mine,Mine,two,Another answer {number}" for number in range(150)]
+    table.write_text("\n".join(["query,category,topic,llm,response", *rows]) + "\n", encoding="utf-8")
     importing = ("import", "table", str(table), "--benchmark", "mine", "--baseline", "one")
     url = f"sqlite:///{folder / 'usl.sqlite3'}"
     with served(folder) as server:
@@ -104,7 +104,7 @@ def killed_while_importing(folder: Path, seen: Seen, draw: random.Random) -> Non
         with command(url, *importing) as again:
             said, _ = again.communicate()
         if again.returncode:
-            raise NotBorneError(f"importing again failed: {said.decode()[-300:]}")
+            raise NotBorneError(f"importing again failed: {said.decode().strip()[-300:]}")
         asyncio.run(_opened(server, "mine", seen))
     is_whole(folder / "usl.sqlite3")
 
