@@ -50,8 +50,8 @@ format: $(TEST_READY) ## Rewrite the code in the project's format
 	@$(VENV)/bin/ruff check --fix
 	@$(VENV)/bin/ruff format
 
-wheel: $(TEST_READY) ## Build the package with the command usl, into dist/
-	@$(VENV)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+wheel: $(VENV)/bin/pip ## Build the package with the command usl, into dist/
+	@$(VENV)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 bench: $(TEST_READY) ## Run every measurement in benchmarks/ and print its table
 	@for module in $(BENCHMARKS); do $(VENV)/bin/python -m $$module || exit 1; done

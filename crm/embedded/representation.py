@@ -328,14 +328,18 @@ def load_arrays(path: Path, *needed: str) -> Mapping[str, NDArray[Any]]:
         UnavailableError: There is no such file, it is damaged, or it lacks one of the ``needed``.
     """
     if not path.is_file():
-        raise UnavailableError(f"There is no file {path}: check the path, or restore it from the repository.")
+        raise UnavailableError(f"There is no file {path}: check the path, or install the project again.")
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = dict(archive)
     except Exception as error:
-        raise UnavailableError(f"{path} is damaged and cannot be read ({error}): restore it.") from error
+        raise UnavailableError(
+            f"{path} is damaged and cannot be read ({error}): install the project again."
+        ) from error
     if missing := [name for name in needed if name not in arrays]:
-        raise UnavailableError(f"{path} lacks the array {missing[0]!r}: restore it, or train it again.")
+        raise UnavailableError(
+            f"{path} lacks the array {missing[0]!r}: train it again, or install the project again."
+        )
     return arrays
 
 
