@@ -27,7 +27,15 @@ from crm.embedded.limits import read_limit
 from crm.embedded.representation import load_arrays
 from crm.embedded.smollm2 import smollm2_file
 from crm.embedded.spelling import Spelling
-from crm.embedded.surface import N_TURNS_OF_LESS, compared, contrasted, enumerated, sole, turns
+from crm.embedded.surface import (
+    N_TURNS_OF_LESS,
+    compared,
+    contrasted,
+    enumerated,
+    measured,
+    sole,
+    turns,
+)
 from crm.embedded.wish_decoder import WishDecoder
 from crm.embedded.wish_network import WishNetwork, prob_by_each
 from crm.errors import UnavailableError
@@ -130,9 +138,13 @@ class ConceptClassifier:
         }
         lists = {row: parts for row, each in unlimited if (parts := enumerated(each))}
         alone = {row: what for row, each in unlimited if (what := sole(each))}
+        by_measure = {row: what for row, each in unlimited if (what := measured(each))}
         # Together: a short text costs the networks as much time as ten.
         several = [*contrasts.items(), *comparisons.items(), *lists.items()]
-        aside = [(row, part) for row, parts in several for part in parts] + [*alone.items()]
+        aside = [(row, part) for row, parts in several for part in parts] + [
+            *alone.items(),
+            *by_measure.items(),
+        ]
         read = self._averaged(
             [*criteria, *(part for _, part in aside)],
             [*groups, *(groups[row] for row, _ in aside)],
@@ -148,6 +160,8 @@ class ConceptClassifier:
             prob[row] = _as_list(prob[row], np.stack([next(rest) for _ in listed]))
         for row in alone:
             prob[row] = _as_sole(prob[row], next(rest))
+        for row in by_measure:
+            prob[row] = _as_measured(prob[row], next(rest))
         plain = ~turns(criteria)[:, :N_TURNS_OF_LESS].any(axis=1)
         prob[plain, 2 * self.countable + 2 :: 2] *= _PLAINLY_LESS
         prob /= prob.sum(axis=1, keepdims=True)
@@ -344,6 +358,11 @@ def _as_comparison(whole: Floats, wished: Floats, unwished: Floats) -> Floats:
     if is_plainly_worse and better != worse:
         return _as_contrast(wished, unwished)
     return wished
+
+
+def _as_measured(whole: Floats, wished: Floats) -> Floats:
+    """Read “more tables than a furniture shop” as “more tables” where that is a plain wish."""
+    return wished if wished[1:].max() > _A_WISH else whole
 
 
 def _as_sole(whole: Floats, named: Floats) -> Floats:

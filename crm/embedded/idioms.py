@@ -53,6 +53,9 @@ _REFUSES = re.compile(
 )
 _RATHER = r"(?: over| before| above| rather than| instead of|,? not)"
 _SAYINGS = {
+    r"^(?:I(?:'ve| have)(?: got)? )?(?:zero|absolutely no|no) (?:tolerance|patience|time|use|need) for ": (
+        "no "
+    ),
     rf"\b(?:substance|content){_RATHER} (?:style|form|looks|show)\b": "solid content, no filler",
     rf"\bquality{_RATHER} quantity\b": "concise, no filler",
     r"\bas long as (?:it takes|it needs(?: to be)?|needed|necessary|the (?:question|topic) needs)\b": (

@@ -67,6 +67,12 @@ _COMPARED = tuple(
         r"\bplutôt\s+(?!que\b)(?P<wished>.+?)\s+qu(?:e\s+|')(?P<unwished>.+)$",
     )
 )
+_MEASURED = re.compile(
+    r"(?:(?:I'd like|I'd love|I want|give me|with|use|please)\s+)*"
+    r"(?P<wished>(?:many\s+|much\s+)?more\s+(?!(?:like|an?|of|the|than)\b)[\w-]+(?:\s+[\w-]+){0,3}?)\s+than\s+"
+    r"(?:an?|my|your|the average|the usual)\s+[\w-]+(?:\s+[\w-]+){0,3}$",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r"[\"“„«]|(?<!\w)'\w")
 _LESS_OF_IT = re.compile(
     r"\b(?:no|not|never|without|less|fewer|avoid|weniger|moins|menos)\b|n't\b", re.IGNORECASE
@@ -109,14 +115,24 @@ def contrasted(criterion: str) -> tuple[str, str] | None:
     return parts[0], parts[1]
 
 
+def measured(criterion: str) -> str | None:
+    """Return what a criterion wishes more of than somebody has: “more tables” of “more tables than a shop”.
+
+    That says nothing of shops. None where it measures by nobody: “more a story than a list” and “more tables
+    than lists” compare two wishes.
+    """
+    found = _MEASURED.match(criterion.replace("’", "'").strip(_MARKS))
+    return found["wished"] if found is not None and not _QUOTED.search(criterion) else None
+
+
 def compared(criterion: str) -> tuple[str, str] | None:
     """Return what a criterion likes better and than what: “tables” and “lists” of “tables over lists”.
 
-    None where nothing is compared, less of something is wished, “less formal than a textbook”, or something
-    said is quoted, which is no wish by itself.
+    None where nothing is compared, something is only measured (`measured`), less of something is wished,
+    “less formal than a textbook”, or something said is quoted, which is no wish by itself.
     """
     plain = criterion.replace("’", "'").strip(_MARKS)
-    if _LESS_OF_IT.search(plain) or _QUOTED.search(plain):
+    if measured(criterion) is not None or _LESS_OF_IT.search(plain) or _QUOTED.search(plain):
         return None
     for pattern in _COMPARED:
         if found := pattern.search(plain):

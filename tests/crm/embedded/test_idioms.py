@@ -21,6 +21,8 @@ from crm.embedded.model import embedded_crm
         ("about half a page", "about 250 words"),
         ("keep it to one page", "keep it to 500 words"),
         ("not more than a few sentences", "few sentences"),
+        ("zero tolerance for tables", "no tables"),
+        ("I've no patience for preambles", "no preambles"),
         ("no more than a handful of examples", "few examples"),
         ("in a few words", "few words"),
         ("just a few short lines", "few sentences"),
@@ -87,6 +89,9 @@ def test_they_are_read_as_they_are_meant(written: str, read: str) -> None:
         # Where only one side is a wish that is known, or neither, a comparison says nothing else.
         ("more detailed than Wikipedia", {"detailed"}),
         ("more jokes than a comedian", {"funny"}),
+        # What something is measured by is no wish either way: the judge knows teenagers and materials.
+        ("more tables than a furniture shop", {"more tables"}),
+        ("more emojis than a teenager", {"more emojis"}),
         ("prefer British over American spelling", {""}),
     ],
 )

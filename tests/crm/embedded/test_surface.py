@@ -7,6 +7,7 @@ from crm.embedded.surface import (
     compared,
     contrasted,
     enumerated,
+    measured,
     sole,
     turns,
     word_hashes,
@@ -77,6 +78,8 @@ def test_what_is_wished_and_what_is_not_are_told_apart(criterion: str, parts: tu
         ("explain it over several paragraphs", None),
         ("over 500 words", None),
         ("warmer than a manual", ("warmer", "a manual")),
+        ("more tables than a furniture shop", None),
+        ("more a story than a list", ("more a story", "a list")),
         ("longer than an email", None),
         ("less formal than a textbook", None),
         ("I would rather not see emojis", None),
@@ -87,6 +90,25 @@ def test_what_is_liked_better_is_told_from_what_it_is_compared_with(
     criterion: str, sides: tuple[str, str] | None
 ) -> None:
     assert compared(criterion) == sides
+
+
+@pytest.mark.parametrize(
+    ("criterion", "what"),
+    [
+        ("more tables than a furniture shop", "more tables"),
+        ("I want many more bullet points than a slide deck.", "many more bullet points"),
+        ("more formal than your lawyer", "more formal"),
+        ("more tables than lists", None),
+        ("more like an essay than a text message", None),
+        ("more of a story than a list", None),
+        ("no more than a sentence", None),
+        ("not more formal than a letter", None),
+        ("say “more than a feeling”", None),
+        ("", None),
+    ],
+)
+def test_what_is_measured_by_somebody_is_told(criterion: str, what: str | None) -> None:
+    assert measured(criterion) == what
 
 
 @pytest.mark.parametrize(
