@@ -69,6 +69,28 @@ _SAYINGS = {
     r"\b(?:chooses?|picks?|commits? to|settles? on) (?:just )?(?:one|a single) (?:answer|option|side|thing)"
     r"(?: (?:over|instead of|rather than) .+)?": "commits to one option",
 }
+_HOW = r"(?:(?:sehr|ganz|recht|eher|möglichst|gern|très|plus|assez|plutôt|muy|más|bastante) )?"
+_SHORT_OR_LONG = (
+    r"(?:(?P<short>kurze?r?|knappe?r?|courte?s?|brèves?|bref|cort[ao]s?|breves?)"
+    r"|lange?r?|ausführliche?r?|longu?e?s?|détaillée?s?|larg[ao]s?|extens[ao]s?)"
+)
+_PLEASE = r"(?:,? (?:bitte|s'il (?:te|vous) plaît|por favor))?"
+_ABROAD = tuple(
+    re.compile(wish + _PLEASE, re.IGNORECASE)
+    for wish in (
+        r"(?:(?:bitte|gib mir|nur|lieber|ich (?:will|möchte|mag|hätte gern|bevorzuge)) )*"
+        rf"{_HOW}{_SHORT_OR_LONG} antwort(?:en)?",
+        r"(?:(?:die|deine|eine|jede|alle) )?antwort(?:en)? (?:soll(?:t?en|te)?|muss|müssen|darf|dürfen) "
+        rf"{_HOW}{_SHORT_OR_LONG} (?:sein|ausfallen)",
+        r"(?:(?:s'il (?:te|vous) plaît|j'aime|je (?:veux|voudrais|préfère)|donne-moi|des|les|de|por favor"
+        r"|quiero|prefiero|me gustan|dame|las|unas|solo)[ ,]+)*"
+        rf"(?:réponse|respuesta)s? {_HOW}{_SHORT_OR_LONG}",
+        r"(?:que ce soit|que sean?|fais|faites|sois|soyez|reste|restez|seas?|sean|sé|hazlo) "
+        rf"{_HOW}{_SHORT_OR_LONG}",
+    )
+)
+"""Wishes for length in German, French and Spanish, the commonest of all, where they are nothing else: the
+judge was taught little of them, and took “réponses courtes” for a wish for longer ones."""
 _COMPILED_SAYINGS = tuple((re.compile(saying, re.IGNORECASE), plain) for saying, plain in _SAYINGS.items())
 
 
@@ -77,9 +99,13 @@ def plainly(criterion: str) -> str:
     """Return a criterion with its turns of phrase put in other words.
 
     “No longer than a tweet” becomes “shorter than a tweet”, “longer than two sentences” “more than two
-    sentences”, as it does not ask for longer ones, and “two pages at most” “1000 words at most”.
+    sentences”, as it does not ask for longer ones, and “two pages at most” “1000 words at most”. “Réponses
+    courtes” are “short answers”.
     """
     plain = criterion.replace("’", "'")
+    for abroad in _ABROAD:
+        if found := abroad.fullmatch(plain.strip(" .!")):
+            return "short answers" if found["short"] else "long answers"
     plain = _OATH.sub("", plain)
     for saying, meant in _COMPILED_SAYINGS:
         plain = saying.sub(meant, plain)
