@@ -19,6 +19,7 @@ from crm.evaluation import making_sets
 from crm.protocol import Verdict
 from crm.registry import DEFAULT, get_crm
 from crm.training.cli import app as train_app
+from parsing.messages import quantity
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Judge pairs of responses by criteria.")
 app.add_typer(train_app, name="train")
@@ -37,7 +38,7 @@ def score(
     _check_writable(target)
     verdicts = judge.judge([item.question for item in judged])
     _write_verdicts(target, judged, verdicts)
-    typer.echo(f"{len(judged):,} {'pair' if len(judged) == 1 else 'pairs'} judged by {crm}.", err=True)
+    typer.echo(f"{quantity(len(judged), 'pair')} judged by {crm}.", err=True)
 
 
 def _check_writable(target: Path) -> None:

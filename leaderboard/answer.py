@@ -36,6 +36,7 @@ from leaderboard.sentences import (
     warning_sentence,
 )
 from leaderboard.view import Against
+from parsing.messages import quantity
 
 _NAMED = 3
 """So many LLMs are named beside the first; more are counted."""
@@ -313,7 +314,7 @@ class _Maker:
         if self.partial:
             found.append(f"Only {board.n_judged} of {board.n_queries} questions are judged so far.")
         elif board.n_judged < MIN_QUERIES and not board.narrow:
-            found.append(f"This rests on only {_number(board.n_judged, 'question')}.")
+            found.append(f"This rests on only {quantity(board.n_judged, 'question')}.")
         if board.distant:
             found.append(f"No question here fits {listed([f'“{each}”' for each in board.distant], 'or')}.")
         return tuple(filter(None, found))
@@ -342,7 +343,7 @@ class _Maker:
             found.append(preferred_on_average(board.n_by_votes, len(board.ranking.llms)))
             found.append("Say what you like to get an answer of your own.")
         if better := sum(rank < ranks[first] for rank in ranks.values()):
-            hidden = f"{_number(better, 'LLM')} that {'ranks' if better == 1 else 'rank'} higher"
+            hidden = f"{quantity(better, 'LLM')} that {'ranks' if better == 1 else 'rank'} higher"
             found.append(f"Your filters hide {hidden}.")
         found += filter(None, (self._kept_by_nobody(amount) for amount in board.amounts))
         found += alike_sentences(board.amounts, self.evidence.won, board.llms)
@@ -567,10 +568,6 @@ def _some(names: Sequence[str]) -> str:
     if len(names) <= _NAMED:
         return listed(names, "or")
     return f"{', '.join(names[: _NAMED - 1])} or one of {len(names) - _NAMED + 1} others"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _nth(place: int) -> str:

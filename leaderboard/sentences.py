@@ -202,7 +202,7 @@ def too_narrow(view: View, n_queries: int, n_effective: float) -> str:
         worth = f"with these weights only {n_effective:.1f} of its {n_queries} questions effectively count"
         advice = "Choose more topics, or even the weights out"
     else:
-        worth = f"it has {n_queries} {'question' if n_queries == 1 else 'questions'}"
+        worth = f"it has {quantity(n_queries, 'question')}"
         advice = "Choose more topics"
     return (
         f"This selection is too narrow to rank: {worth}. With fewer than {NARROWEST:.0f}, even winning 80 % "

@@ -13,6 +13,7 @@ from leaderboard.elicitation.interview import MAX_QUESTIONS
 from leaderboard.elicitation.per_category import CategoryChecklist
 from leaderboard.elicitation.taste_test import N_PAIRS, BlindPair, CorrectedTaste, Taste, TasteTest
 from leaderboard.sentences import listed
+from parsing.messages import quantity
 
 ENOUGH = 12
 """Choices after which a ranking is usually good (docs/personal.md)."""
@@ -42,7 +43,7 @@ def evidence_sentence(line: ChecklistLine) -> str:
 
 def learnt_from_sentence(n_choices: int, n_replies: int = 0) -> str:
     """Return what a checklist rests on: “Learnt from 12 choices and 3 answers.”"""
-    counts = [_count(n, word) for n, word in ((n_choices, "choice"), (n_replies, "answer")) if n]
+    counts = [quantity(n, word) for n, word in ((n_choices, "choice"), (n_replies, "answer")) if n]
     return f"Learnt from {' and '.join(counts)}."
 
 
@@ -101,7 +102,7 @@ def prediction_sentence(learnt: HistoryChecklist) -> str:
     predicted = learnt.predicted
     if not predicted.decided:
         return "No choice in it prefers one answer, so nothing can be told yet."
-    counts = f"{_half_count(predicted.correct)} of {predicted.decided:,}"
+    counts = f"{_halfquantity(predicted.correct)} of {predicted.decided:,}"
     if predicted.significant:
         share = 100 * predicted.correct / predicted.decided
         return (
@@ -119,7 +120,7 @@ def reading_sentence(history: ChoiceHistory) -> str:
     """Return what of a file was read: “Read as a table of choices: 40 choices, 2 of them ties.”"""
     ties = sum(not choice.outcome.decided for choice in history.choices)
     with_ties = f", {ties:,} of them ties" if ties else ""
-    sentences = [f"Read as {history.form}: {_count(len(history.choices), 'choice')}{with_ties}."]
+    sentences = [f"Read as {history.form}: {quantity(len(history.choices), 'choice')}{with_ties}."]
     if longer := history.n_multi_turn:
         stand = "stands" if longer == 1 else "stand"
         sentences.append(
@@ -140,7 +141,7 @@ def taste_result_sentence(test: TasteTest, title: str) -> str:
         return f"You chose {title} {chosen:.0f} of {n} {times}; the ranking expected {test.expected:.1f}."
     return (
         f"You chose {title} {chosen:.0f} of {n} {times} and saw no difference {_times(alike)}. Counting a "
-        f"half for that it is {_half_count(test.won)}; the ranking expected {test.expected:.1f}."
+        f"half for that it is {_halfquantity(test.won)}; the ranking expected {test.expected:.1f}."
     )
 
 
@@ -152,7 +153,7 @@ def taste_verdict_sentence(test: TasteTest) -> str:
         return (
             "That is more often than chance explains: your taste is clearer than the ranking takes it to be."
         )
-    return f"The difference is no larger than chance would make it in {_count(len(test.tastes), 'pair')}."
+    return f"The difference is no larger than chance would make it in {quantity(len(test.tastes), 'pair')}."
 
 
 def fewer_pairs_sentence(test: TasteTest) -> str:
@@ -177,7 +178,7 @@ def taste_sentence(blind: BlindPair, taste: Taste, llm: str, rival: str) -> str:
 def votes_agreement_sentence(n_agreeing: float, n_votes: int) -> str:
     """Return how votes went: “Your votes agree with the judge 9 of 12 times.”"""
     times = "time" if n_votes == 1 else "times"
-    return f"Your votes agree with the judge {_half_count(n_agreeing)} of {n_votes} {times}."
+    return f"Your votes agree with the judge {_halfquantity(n_agreeing)} of {n_votes} {times}."
 
 
 def votes_wanted_sentence(n_votes: int) -> str:
@@ -203,7 +204,7 @@ def corrected_ranking_sentences(ranking: CorrectedRanking) -> tuple[str, ...]:
     if corrected.apart:
         return counts, places
     n = ranking.n_votes
-    return counts, places, f"{_count(n, 'vote')} cannot tell any two LLMs apart: look at the likely ranges."
+    return counts, places, f"{quantity(n, 'vote')} cannot tell any two LLMs apart: look at the likely ranges."
 
 
 def corrected_taste_sentence(found: CorrectedTaste, title: str) -> str:
@@ -222,11 +223,7 @@ def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _half_count(value: float) -> str:
+def _halfquantity(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 

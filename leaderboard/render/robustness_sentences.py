@@ -9,6 +9,7 @@ from leaderboard.robustness import TOP, WithoutOne
 from leaderboard.sentences import MIN_QUERIES, listed
 from leaderboard.statistics.ranking import Ranking
 from leaderboard.statistics.significance import PairComparison, PairwiseSignificance
+from parsing.messages import quantity
 
 _NAMED = 4
 _SURELY = 0.995
@@ -29,8 +30,7 @@ def headline(certainty: PairwiseSignificance, titles: Mapping[str, str]) -> str:
         sentence += " It is clearly ahead of every other LLM."
     n_queries = int(certainty.n_queries.max())
     if n_queries < MIN_QUERIES:
-        few = f"{n_queries} {'question' if n_queries == 1 else 'questions'}"
-        sentence += f" This rests on only {few}: do not rely on it."
+        sentence += f" This rests on only {quantity(n_queries, 'question')}: do not rely on it."
     return sentence
 
 

@@ -101,8 +101,8 @@ def in_words(before: TopicTree, action: Action) -> str:
             phrase = f"Restored {_count(queries)}"
         case Grow(new):
             n_placed = sum(len(queries) for _, queries in action.places)
-            phrase = f"Placed {n_placed:,} added {'query' if n_placed == 1 else 'queries'}"
-            phrase += f", with {len(new):,} new topic{'s' if len(new) > 1 else ''}" if new else ""
+            phrase = f"Placed {quantity(n_placed, 'added query')}"
+            phrase += f", with {quantity(len(new), 'new topic')}" if new else ""
         case Import(source):
             phrase = f"Import of {source}{_what_an_import_does(before, action)}"
     return phrase

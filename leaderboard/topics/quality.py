@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from leaderboard.topics.curation import CuratedTopics
+from parsing.messages import quantity
 
 UNKNOWN = "–"
 
@@ -31,7 +32,7 @@ def figures(topics: CuratedTopics) -> tuple[Figure, ...]:
     sizes = [size for topic in tree.topics if (size := tree.own_size(topic.key))]
     return (
         Figure("Queries", f"{tree.n_kept:,}", _dropped(len(tree.dropped), topics.n_new)),
-        Figure("Topics", f"{len(sizes)}", f"in {n} {'category' if n == 1 else 'categories'}"),
+        Figure("Topics", f"{len(sizes)}", f"in {quantity(n, 'category')}"),
         Figure(
             "Queries a topic",
             f"{median(sizes):.0f}" if sizes else UNKNOWN,
