@@ -102,7 +102,7 @@ def prediction_sentence(learnt: HistoryChecklist) -> str:
     predicted = learnt.predicted
     if not predicted.decided:
         return "No choice in it prefers one answer, so nothing can be told yet."
-    counts = f"{_halfquantity(predicted.correct)} of {predicted.decided:,}"
+    counts = f"{_half_count(predicted.correct)} of {predicted.decided:,}"
     if predicted.significant:
         share = 100 * predicted.correct / predicted.decided
         return (
@@ -141,7 +141,7 @@ def taste_result_sentence(test: TasteTest, title: str) -> str:
         return f"You chose {title} {chosen:.0f} of {n} {times}; the ranking expected {test.expected:.1f}."
     return (
         f"You chose {title} {chosen:.0f} of {n} {times} and saw no difference {_times(alike)}. Counting a "
-        f"half for that it is {_halfquantity(test.won)}; the ranking expected {test.expected:.1f}."
+        f"half for that it is {_half_count(test.won)}; the ranking expected {test.expected:.1f}."
     )
 
 
@@ -178,7 +178,7 @@ def taste_sentence(blind: BlindPair, taste: Taste, llm: str, rival: str) -> str:
 def votes_agreement_sentence(n_agreeing: float, n_votes: int) -> str:
     """Return how votes went: “Your votes agree with the judge 9 of 12 times.”"""
     times = "time" if n_votes == 1 else "times"
-    return f"Your votes agree with the judge {_halfquantity(n_agreeing)} of {n_votes} {times}."
+    return f"Your votes agree with the judge {_half_count(n_agreeing)} of {n_votes} {times}."
 
 
 def votes_wanted_sentence(n_votes: int) -> str:
@@ -223,7 +223,7 @@ def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def _halfquantity(value: float) -> str:
+def _half_count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
