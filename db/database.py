@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from psycopg.errors import LockNotAvailable
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
@@ -244,11 +243,15 @@ def _advisory_locks(engine: Engine, taken: Mapping[int, DatabaseError], wait: fl
             connection.invalidate()
 
 
+_LOCK_NOT_AVAILABLE = "55P03"
+"""PostgreSQL's code; its driver is not imported where the database is SQLite."""
+
+
 def _take(connection: Connection, number: int, taken: DatabaseError) -> None:
     try:
         connection.execute(text("SELECT pg_advisory_lock(:number)"), {"number": number})
     except OperationalError as error:
-        if isinstance(error.orig, LockNotAvailable):
+        if getattr(error.orig, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
             raise taken from None
         raise
 

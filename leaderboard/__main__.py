@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -380,4 +381,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # What is imported lives to the end: looking through it for garbage takes a tenth of a ranking's time.
+    gc.freeze()
     main()

@@ -7,6 +7,7 @@ once, by a `ParseError` whose message is a part of a sentence; callers say which
 - `yaml_text`: `read_yaml`
 - `tables`: rows of CSV
 - `parquet`: rows of Parquet files
+- `arrays`: numpy's arrays, as archives hold them
 - `gguf`: weights of language models
 - `files`: a file's bytes, and what packed ones unpack to
 - `limits`: `ParseError`, the limits, and the check of a value that another parser made

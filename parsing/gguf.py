@@ -22,6 +22,8 @@ from parsing.limits import ParseError
 _MAGIC, _VERSION = b"GGUF", 3
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
+_LENGTH = struct.Struct("<Q")
+"""Before each string."""
 _F32, _Q4_1, _Q8_0 = 0, 3, 8
 GROUP = 32
 """Weights of a row that share a scale."""
@@ -160,10 +162,34 @@ class _Reader:
             inner, length = self._scalar("I"), self._scalar("Q")
             if length > len(self._content):
                 raise IndexError
-            return [self._value(inner) for _ in range(length)]
+            return self._strings(length) if inner == _STRING else self._values(inner, length)
         if kind not in _SCALARS:
             raise ParseError(f"a field is of the unknown kind {kind}")
         return self._scalar(_SCALARS[kind])
+
+    def _values(self, kind: int, length: int) -> list[Any]:
+        """Return so many values of one kind; numbers, of which a vocabulary has thousands, at once."""
+        if kind not in _SCALARS:
+            return [self._value(kind) for _ in range(length)]
+        form = f"<{length}{_SCALARS[kind]}"
+        numbers = struct.unpack_from(form, self._content, self._at)
+        self._at += struct.calcsize(form)
+        return [*numbers]
+
+    def _strings(self, length: int) -> list[str]:
+        """Return so many strings: those of a vocabulary, which take most of a file's reading."""
+        read, content, at = _LENGTH.unpack_from, self._content, self._at
+        found = []
+        for _ in range(length):
+            (size,) = read(content, at)
+            at += _LENGTH.size
+            text = content[at : at + size]
+            if len(text) != size:
+                raise IndexError
+            at += size
+            found.append(text.decode())
+        self._at = at
+        return found
 
     def _description(self) -> tuple[str, tuple[int, ...], int, int]:
         """Name, shape, format and place of a tensor; the file names its dimensions from the last on."""

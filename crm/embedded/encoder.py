@@ -81,9 +81,7 @@ class SentenceEncoder:
             adapters: What is added to the weights of some linear layers, by the layer's name.
         """
         self._folder, self._adapters = folder, adapters or {}
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(WINDOW)
+        self._tokenizer = _tokenizer(folder)
         self._minilm = load_minilm(folder, self._adapters)
         self._lock = threading.Lock()
         self._cache: RowCache[str] = RowCache(_MAX_CACHED)
@@ -179,6 +177,15 @@ class SentenceEncoder:
             states = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
         weights = mask.unsqueeze(-1)
         return [(states[layer].float() * weights).sum(dim=1).numpy() for layer in (STATE_LAYER, -1)]
+
+
+@cache
+def _tokenizer(folder: Path) -> Tokenizer:
+    """Return a folder's tokenizer, which all of its encoders share."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(WINDOW)
+    return tokenizer
 
 
 def _spread(start: int, stop: int, most: int) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ _MOST_SENTENCES = 160
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 SHARPNESS = 10.0
 """Of the soft maximum ``log mean exp``."""
-_BLOCK_ROWS = 1024
+_BLOCK_ROWS = 256
 """Responses widened at a time, so that their similarities stay in the processor's cache."""
 
 
@@ -134,11 +134,14 @@ class PassageSpace:
     def likenesses(self, stored: NDArray[np.int8], asked: Floats) -> Floats:
         """Return similarities of K criteria with N responses: of the nearest passage, its soft maximum and
         the mean ``[3, N, K]``."""
-        similarity = stored.astype(np.float32) @ (asked.T * STEP)
-        nearest = similarity.max(axis=1)
-        soft = np.exp(np.float32(SHARPNESS) * (similarity - nearest[:, None])).mean(axis=1)
+        n_responses, n_passages, _ = stored.shape
+        similarity = stored.reshape(n_responses * n_passages, -1).astype(np.float32) @ (asked.T * STEP)
+        # Passages first: a maximum over an axis of a dozen numbers, and of one, takes twice the time.
+        by_passage = np.ascontiguousarray(similarity.reshape(n_responses, n_passages, -1).swapaxes(0, 1))
+        nearest = by_passage.max(axis=0)
+        soft = np.exp(np.float32(SHARPNESS) * (by_passage - nearest)).mean(axis=0)
         softly = nearest + np.log(soft) / np.float32(SHARPNESS)
-        return np.stack([nearest, softly, similarity.mean(axis=1)])
+        return np.stack([nearest, softly, by_passage.mean(axis=0)])
 
     def of_unit_spread(self, embedding: Floats) -> PassageSpace:
         """Return the same space with axes on which passages ``[M, 384]`` have unit spread."""

@@ -35,6 +35,8 @@ from crm.embedded.style import StyleSheet, style_sheet, words
 from crm.errors import UnavailableError
 from crm.paths import REPRESENTATION_FILE
 from crm.protocol import Floats
+from parsing.arrays import read_arrays
+from parsing.limits import ParseError
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,7 @@ def text_digest(text: str) -> np.uint64:
 
 
 def load_arrays(path: Path, *needed: str) -> Mapping[str, NDArray[Any]]:
-    """Return the arrays of an ``.npz`` file, all of them read.
+    """Return the arrays of an ``.npz`` file, all of them read; they are read-only.
 
     Raises:
         UnavailableError: There is no such file, it is damaged, or it lacks one of the ``needed``.
@@ -330,9 +332,8 @@ def load_arrays(path: Path, *needed: str) -> Mapping[str, NDArray[Any]]:
     if not path.is_file():
         raise UnavailableError(f"There is no file {path}: check the path, or install the project again.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive)
-    except Exception as error:
+        arrays = read_arrays(path)
+    except (OSError, ParseError) as error:
         raise UnavailableError(
             f"{path} is damaged and cannot be read ({error}): install the project again."
         ) from error

@@ -23,7 +23,8 @@ from db.records import BenchmarkRef
 from db.repositories import _rows
 from db.repositories._rows import upsert
 from db.repositories.scores import delete_scores
-from db.serialization import PackedArray, pack, packed_arrays, packed_names, same_arrays, unpack
+from db.serialization import pack, packed_names, reading_payload, same_arrays, unpack
+from parsing.arrays import PackedArray, packed_arrays
 
 
 def put_representation(
@@ -89,7 +90,7 @@ def read_representations(
 
     def unpacked(place: int, packed: Mapping[str, PackedArray] | None) -> None:
         try:
-            take(place, None if packed is None else {key: array.unpacked() for key, array in packed.items()})
+            take(place, None if packed is None else _unpacked(packed))
         finally:
             free.release()
 
@@ -120,13 +121,23 @@ def _packed(session: Session, row: int, only: Collection[str]) -> dict[str, Pack
         connection = session.connection().connection.driver_connection
         assert isinstance(connection, sqlite3.Connection)
         # Without the row, or where it is locked, the statement below says so.
-        with suppress(sqlite3.OperationalError), _open(connection, row) as blob:
+        with (
+            suppress(sqlite3.OperationalError),
+            _open(connection, row) as blob,
+            reading_payload(len(blob)),
+        ):
             return packed_arrays(partial(_read, blob), len(blob), only)
     payload = session.scalar(select(Representation.payload).where(Representation.id == row))
     if payload is None:
         return None
     content = memoryview(payload)
-    return packed_arrays(lambda start, size: content[start : start + size], len(payload), only)
+    with reading_payload(len(payload)):
+        return packed_arrays(lambda start, size: content[start : start + size], len(payload), only)
+
+
+def _unpacked(packed: Mapping[str, PackedArray]) -> dict[str, NDArray[Any]]:
+    with reading_payload(sum(len(array.content) for array in packed.values())):
+        return {key: array.unpacked() for key, array in packed.items()}
 
 
 def _open(connection: sqlite3.Connection, row: int) -> sqlite3.Blob:

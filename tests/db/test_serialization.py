@@ -15,7 +15,6 @@ from hypothesis.extra import numpy as hnp
 from db.errors import DatabaseError
 from db.serialization import (
     pack,
-    packed_arrays,
     same_arrays,
     storable_text,
     text_sha256,
@@ -167,32 +166,3 @@ def test_no_member_gives_more_bytes_than_the_archive_says():
 
 def test_names_may_be_of_any_script():
     assert_same(unpack(pack({"φ": NOISE})), {"φ": NOISE})
-
-
-@given(ARRAYS, st.data())
-def test_arrays_are_found_without_reading_the_others(arrays, data):
-    payload, read = pack(arrays), []
-
-    def reading(start, size):
-        read.append((start, size))
-        return payload[start : start + size]
-
-    only = data.draw(st.sets(st.sampled_from([*arrays, "another"])))
-    found = packed_arrays(reading, len(payload), only)
-    assert_same(
-        {name: array.unpacked() for name, array in found.items()},
-        {name: array for name, array in arrays.items() if name in only},
-    )
-    wanted = sum(len(array.content) for array in found.values())
-    assert sum(size for _, size in read) <= wanted + 200 * (len(arrays) + 1)
-
-
-def test_what_lies_beyond_the_wanted_arrays_is_not_read():
-    payload, read = pack({"a": PLAIN[:9], "b": PLAIN[:9], "c": NOISE}), []
-
-    def reading(start, size):
-        read.append(start + size)
-        return payload[start : start + size]
-
-    assert [*packed_arrays(reading, len(payload), ("b",))] == ["b"]
-    assert max(read) < len(payload) - NOISE.nbytes
