@@ -19,7 +19,7 @@ import numpy as np
 from isal import isal_zlib
 from numpy.typing import NDArray
 
-from parsing.files import check_sizes, read_bytes
+from parsing.files import check_regular, check_sizes, read_bytes
 from parsing.limits import ParseError
 
 # The beginning of an array: the .npy format, version 1.0, with the header as numpy writes it.
@@ -115,6 +115,23 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     return unpacked_arrays(read_bytes(path))
 
 
+def read_some_arrays(path: Path, *only: str) -> tuple[list[str], dict[str, NDArray[Any]]]:
+    """Return the names of all arrays of an ``.npz`` file, and some of the arrays; raises as `read_arrays`.
+
+    Nothing else is read, and damage to it is not seen.
+    """
+    check_regular(path)
+    with _reading(), zipfile.ZipFile(path) as listed, path.open("rb") as file:
+        names = [name.removesuffix(".npy") for name in listed.namelist()]
+
+        def read(start: int, size: int) -> bytes:
+            file.seek(start)
+            return file.read(size)
+
+        found = packed_arrays(read, path.stat().st_size, only)
+        return names, {name: array.unpacked() for name, array in found.items()}
+
+
 def unpacked_arrays(archive: bytes, only: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
     """Return arrays of an archive, read-only, and as parts of its bytes where they are not compressed.
 
@@ -140,7 +157,7 @@ def _reading() -> Iterator[None]:
     """Raise a ParseError for whatever is wrong with an archive."""
     try:
         yield
-    except ParseError:
+    except (ParseError, OSError):
         raise
     # Damaged bytes make ISA-L and numpy raise a dozen unrelated kinds.
     except Exception as error:

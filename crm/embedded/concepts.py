@@ -10,9 +10,9 @@ styles and kinds of content. They were trained on 86,000 wishes written for this
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from crm.embedded.counts import count_names, countables, limited_columns
 from crm.embedded.encoder import RowCache
 from crm.embedded.idioms import plainly
 from crm.embedded.limits import read_limit
-from crm.embedded.representation import load_arrays
+from crm.embedded.representation import load_arrays, load_some_arrays
 from crm.embedded.smollm2 import smollm2_file
 from crm.embedded.spelling import Spelling
 from crm.embedded.surface import (
@@ -80,7 +80,6 @@ class ConceptClassifier:
         networks: Their classes: no concept, then more and less of each.
         spelling: By which slips are mended before a criterion is read.
         decoder: The language model; None where its weights are not installed: then the networks read alone.
-        lacks_decoder: Whether its weights are not installed though the file has what adapts them.
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class ConceptClassifier:
     ) -> None:
         """Join networks of ``1 + 2 K`` classes."""
         self.names, self.networks, self.spelling = tuple(names), tuple(networks), spelling
-        self.decoder, self.lacks_decoder = decoder, False
+        self.decoder = decoder
         self._known: RowCache[Wording] = RowCache(_MAX_CACHED)
 
     @property
@@ -213,9 +212,7 @@ class ConceptClassifier:
             decoder = WishDecoder.from_arrays(of_decoder)
         networks = [WishNetwork.from_arrays(of_each[place]) for place in sorted(of_each)]
         spelling = Spelling(arrays["words"].tolist(), arrays["foreign"].tolist())
-        classifier = cls(names, networks, spelling, decoder)
-        classifier.lacks_decoder = of_decoder is not None and decoder is None
-        return classifier
+        return cls(names, networks, spelling, decoder)
 
 
 @dataclass(frozen=True)
@@ -430,6 +427,25 @@ def _form(criteria: Sequence[Criterion]) -> tuple[NDArray[np.int64], NDArray[np.
     limited = np.array([read_limit(text) is not None for text in texts], dtype=np.bool_)
     listed = np.array([_LIST.search(text) is not None for text in texts], dtype=np.bool_)
     return n_words, limited, listed
+
+
+def concept_names(path: Path = CONCEPTS_FILE) -> tuple[str, ...]:
+    """Return the names of a classifier's concepts, which need a thousandth of its file.
+
+    Raises:
+        UnavailableError: The file is absent, or its beginning or end damaged.
+    """
+    return tuple(_beginning(path)[1]["names"].tolist())
+
+
+def lacks_decoder(path: Path = CONCEPTS_FILE) -> bool:
+    """Return whether a classifier has to do without its language model; raises as ``concept_names``."""
+    return any(name.startswith(f"{_DECODER}_") for name in _beginning(path)[0]) and smollm2_file() is None
+
+
+@lru_cache(maxsize=4)
+def _beginning(path: Path) -> tuple[list[str], Mapping[str, NDArray[Any]]]:
+    return load_some_arrays(path, "names")
 
 
 @cache

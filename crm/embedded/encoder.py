@@ -317,7 +317,7 @@ class AttentiveEncoder(SentenceEncoder):
         with self._lock, torch.inference_mode():
             with _in_bfloat16_where_quick():
                 states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
-            pooled: Rows = pooled_states(states.float(), mask, torch.from_numpy(self._queries)).numpy()
+            pooled: Rows = pooled_states(states.float(), mask, torch.tensor(self._queries)).numpy()
         return pooled
 
 

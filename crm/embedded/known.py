@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet, Criterion
 from crm.embedded.absence import things_asked_for
-from crm.embedded.concepts import ConceptClassifier, Reading, concept_classifier
+from crm.embedded.concepts import ConceptClassifier, Reading, concept_classifier, concept_names
 from crm.embedded.countable import SURE, UNCOUNTED, CountedWish, counted_margins, counted_wishes
 from crm.errors import UnavailableError
 from crm.protocol import Floats, Reason
@@ -30,13 +31,19 @@ class KnownConcepts:
     """The classifier of concepts, and what is known of each.
 
     Attributes:
+        load: Returns the classifier, when a criterion is first read: the ranking without any does without.
         gains: Log-odds per unit of log(1 + amount) of what can be counted ``[C]``.
         directions: Of the other concepts, in feature space ``[S, D]``.
     """
 
-    classifier: ConceptClassifier
+    load: Callable[[], ConceptClassifier]
     gains: Floats
     directions: Floats
+
+    @cached_property
+    def classifier(self) -> ConceptClassifier:
+        """The classifier."""
+        return self.load()
 
     def mixed_in(self, criteria: Sequence[Criterion], unread: Floats) -> Floats:
         """Return the directions of the texts of N criteria ``[N, D]``.
@@ -81,11 +88,6 @@ class KnownConcepts:
         """Return the directions of what is asked and cannot be counted ``[N, D]``."""
         directions: Floats = reading.wanted[:, self.classifier.countable :] @ self.directions
         return directions
-
-    @property
-    def lacking(self) -> str:
-        """What of the judge is not installed, as a part of its version; empty where all is."""
-        return "-without-smollm2" if self.classifier.lacks_decoder else ""
 
     def unread(self, criteria: Sequence[Criterion]) -> Floats:
         """How much of each of N criteria concepts do not say, from 0 to 1 ``[N]``."""
@@ -210,13 +212,13 @@ class KnownConcepts:
         """
         if "concept_names" not in arrays:
             return None
-        classifier = concept_classifier()
-        if tuple(arrays["concept_names"].tolist()) != classifier.names:
+        if tuple(arrays["concept_names"].tolist()) != concept_names():
             raise UnavailableError(
                 "The weights were trained with other concepts: "
                 "train them again with “python -m crm train embedded”."
             )
-        return cls(classifier, arrays["concept_gains"], arrays["concept_directions"].astype(np.float32))
+        directions = arrays["concept_directions"].astype(np.float32)
+        return cls(concept_classifier, arrays["concept_gains"], directions)
 
 
 def _counted_phrase(wish: CountedWish, counts_a: NDArray[Any], counts_b: NDArray[Any]) -> str:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet, Criterion, Wording
 from crm.embedded.absence import HARDLY, absence_in_words, share_with
+from crm.embedded.concepts import lacks_decoder
 from crm.embedded.counts import countables
 from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
 from crm.embedded.guard import Guard
@@ -481,7 +482,7 @@ class EmbeddedCRM:
             arrays["general"].astype(np.float32),
             features,
             name=name,
-            version=str(arrays["version"]) + (concepts.lacking if concepts else ""),
+            version=str(arrays["version"]) + _lacking(concepts),
             counterweight=float(arrays.get("counterweight", 0.0)),
             guard=Guard.from_arrays(arrays),
             validity=ValidityCheck.from_arrays(arrays),
@@ -493,7 +494,11 @@ class EmbeddedCRM:
     @property
     def lacking(self) -> str:
         """What of the judge is not installed, as a part of its version; empty where all is."""
-        return self._concepts.lacking if self._concepts is not None else ""
+        return _lacking(self._concepts)
+
+
+def _lacking(concepts: KnownConcepts | None) -> str:
+    return "-without-smollm2" if concepts is not None and lacks_decoder() else ""
 
 
 def held_back(margin: Floats | np.float32, ahead: Floats | np.float32) -> Floats:

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from pathlib import Path
@@ -35,7 +36,7 @@ from crm.embedded.style import StyleSheet, style_sheet, words
 from crm.errors import UnavailableError
 from crm.paths import REPRESENTATION_FILE
 from crm.protocol import Floats
-from parsing.arrays import read_arrays
+from parsing.arrays import read_arrays, read_some_arrays
 from parsing.limits import ParseError
 
 
@@ -329,19 +330,37 @@ def load_arrays(path: Path, *needed: str) -> Mapping[str, NDArray[Any]]:
     Raises:
         UnavailableError: There is no such file, it is damaged, or it lacks one of the ``needed``.
     """
+    with _loading(path):
+        arrays = read_arrays(path)
+    _check_needed(path, arrays, needed)
+    return arrays
+
+
+def load_some_arrays(path: Path, *needed: str) -> tuple[list[str], Mapping[str, NDArray[Any]]]:
+    """Return the names of a file's arrays, and those that are ``needed``; raises as ``load_arrays``."""
+    with _loading(path):
+        names, arrays = read_some_arrays(path, *needed)
+    _check_needed(path, arrays, needed)
+    return names, arrays
+
+
+@contextmanager
+def _loading(path: Path) -> Iterator[None]:
     if not path.is_file():
         raise UnavailableError(f"There is no file {path}: check the path, or install the project again.")
     try:
-        arrays = read_arrays(path)
+        yield
     except (OSError, ParseError) as error:
         raise UnavailableError(
             f"{path} is damaged and cannot be read ({error}): install the project again."
         ) from error
+
+
+def _check_needed(path: Path, arrays: Mapping[str, NDArray[Any]], needed: Sequence[str]) -> None:
     if missing := [name for name in needed if name not in arrays]:
         raise UnavailableError(
             f"{path} lacks the array {missing[0]!r}: train it again, or install the project again."
         )
-    return arrays
 
 
 @cache

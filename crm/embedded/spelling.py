@@ -53,8 +53,12 @@ class Spelling:
         return _WORD.sub(lambda found: self._meant(found.group()), wish)
 
     def _meant(self, written: str) -> str:
-        word, dictionary = written.lower(), _dictionary()
-        if len(word) < _LONG or not word.isalpha() or word in dictionary or word in self._place:
+        word = written.lower()
+        if len(word) < _LONG or not word.isalpha() or word in self._place:
+            return written
+        # Only now, as it takes longer to load than most wishes to be read.
+        dictionary = _dictionary()
+        if word in dictionary:
             return written
         near = dictionary.edit_distance_1(word)
         meant = (each for each in near if each in self._place and each in dictionary)

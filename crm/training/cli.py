@@ -306,7 +306,7 @@ def train_embedded(
         counterweight=_COUNTERWEIGHT,
         guard=guard,
         validity=validity,
-        concepts=KnownConcepts(concepts, data.gains, directions),
+        concepts=KnownConcepts(lambda: concepts, data.gains, directions),
         measured=KindsOfReliability(right, np.array(_WIN_RATE_ERROR, dtype=np.float32)),
     )
     typer.echo(

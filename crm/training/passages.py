@@ -153,9 +153,9 @@ class PassageData:
 class _Space(nn.Module):
     def __init__(self, queries: Floats, projection: Floats, mean: Floats, options: PassageOptions) -> None:
         super().__init__()
-        self.mean = torch.from_numpy(mean)
-        self.projection = nn.Parameter(torch.from_numpy(projection))
-        self.queries = nn.Parameter(torch.from_numpy(queries))
+        self.mean = torch.tensor(mean)
+        self.projection = nn.Parameter(torch.tensor(projection))
+        self.queries = nn.Parameter(torch.tensor(queries))
         self.hidden = nn.Linear(DIMENSIONS, options.hidden)
         self.output = nn.Linear(options.hidden, options.size)
         nn.init.zeros_(self.output.weight)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from parsing.arrays import packed_arrays, read_arrays
+from parsing.arrays import packed_arrays, read_arrays, read_some_arrays
 from parsing.limits import ParseError
 
 NOISE = np.random.default_rng(0).integers(-99, 99, (5_000, 120), dtype=np.int8)
@@ -92,3 +92,16 @@ def test_python_objects_are_refused(tmp_path: Path) -> None:
     np.savez(file, objects=np.array([{}], dtype=object))
     with pytest.raises(ParseError, match="not a readable set of arrays"):
         read_arrays(file)
+
+
+def test_some_arrays_are_read_with_the_names_of_all(tmp_path: Path) -> None:
+    file = tmp_path / "arrays.npz"
+    archive = bytearray(packed(np.savez))
+    file.write_bytes(archive)
+    names, found = read_some_arrays(file, "few", "another")
+    assert names == [*ARRAYS]
+    assert found.keys() == {"few"}
+    np.testing.assert_array_equal(found["few"], ARRAYS["few"])
+    file.write_bytes(archive[:-9])
+    with pytest.raises(ParseError, match="not a readable set of arrays"):
+        read_some_arrays(file, "few")

@@ -60,7 +60,7 @@ def test_what_networks_make_of_a_wish_must_not_speak_against_what_is_counted(
     classifier = concept_classifier()
     ones = np.ones(len(count_names()), np.float32)
     n_styles = len(classifier.names) - classifier.countable
-    concepts = KnownConcepts(classifier, gains=ones, directions=np.ones((n_styles, 1), np.float32))
+    concepts = KnownConcepts(concept_classifier, gains=ones, directions=np.ones((n_styles, 1), np.float32))
     counts = np.zeros((2, 4, len(count_names())), np.float32)
     counts[0, :, count_names().index("paragraphs")] = [1, 2, 3, 4]
     differences = np.array([[1.0], [2.0], [3.0], [4.0]], np.float32)

@@ -145,7 +145,7 @@ class TestFitting:
             members,
             np.zeros(representation().size, np.float32),
             representation(),
-            concepts=KnownConcepts(concept_classifier(), tiny_set.gains, styles),
+            concepts=KnownConcepts(concept_classifier, tiny_set.gains, styles),
         )
         steps, plain = (
             "1. Feed the cat.\n2. Brush the cat.\n3. Rest.",
