@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 import numpy as np
@@ -12,6 +13,8 @@ from crm.criteria import CriteriaSet
 from db.records import BenchmarkRecord
 from leaderboard.errors import LeaderboardError
 from leaderboard.view import TopicWeight
+
+_WORD = re.compile(r"\w+")
 
 
 def selected_queries(
@@ -130,7 +133,21 @@ def _names(record: BenchmarkRecord) -> tuple[list[str], list[str]]:
 
 def _suggestion(name: str, known: set[str], categories: Sequence[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in sorted(known)}
-    close = get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)
+    close = [*_with_words_of(name, folded), *get_close_matches(name.casefold(), folded, cutoff=0.65)]
     if close:
-        return "did you mean " + " or ".join(repr(folded[match]) for match in close) + "?"
+        named = [repr(folded[match]) for match in dict.fromkeys(close)]
+        return "did you mean " + " or ".join(named[:3]) + "?"
     return "the categories are " + ", ".join(sorted(set(categories))) + "."
+
+
+def _with_words_of(name: str, folded: Iterable[str]) -> list[str]:
+    """Return names that have every word of the given one, or one like it: categories are of several words."""
+    words = {candidate: _WORD.findall(candidate) for candidate in folded}
+    asked = _WORD.findall(name.casefold())
+    if not asked:
+        return []
+    return [
+        candidate
+        for candidate, own in words.items()
+        if all(get_close_matches(word, own, n=1, cutoff=0.8) for word in asked)
+    ]
