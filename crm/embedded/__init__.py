@@ -2,6 +2,7 @@
 
 - ``model``: the judge and its weights file; ``reasons``: its verdicts in words
 - ``representation``: what is stored of a response instead of its text, its relevance to the query included
+- ``projection``: its product with what criteria ask for
 - ``style``: the counted properties in it
 - ``encoder``: the sentence encoder; ``minilm``: the same in NumPy, for a few short texts
 - ``passages``: a response part by part, for wishes that one of its sentences meets

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.embedded.representation import project
+from crm.embedded.projection import project
 from crm.protocol import Floats
 
 _STEEPNESS = 10.0

@@ -33,13 +33,13 @@ from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
 from crm.embedded.minilm import gelu
 from crm.embedded.passages import passages
+from crm.embedded.projection import project
 from crm.embedded.reasons import MOST_REASONS, UNNAMED, reasons
 from crm.embedded.reliability import GENERAL, WORDING, KindsOfReliability, kind_of
 from crm.embedded.representation import (
     MISSING,
     Representation,
     load_arrays,
-    project,
     representation,
 )
 from crm.embedded.validity import ValidityCheck

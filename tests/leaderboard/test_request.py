@@ -198,7 +198,9 @@ def test_an_unknown_name_is_refused_with_what_is_near(topic: str, message: str) 
 )
 def test_a_name_of_several_words_is_near_each_of_them(topic: str, near: str) -> None:
     with pytest.raises(LeaderboardError) as refused:
-        selected_queries([topic], ["Gaming & Virtual Worlds"] * 3, ["Virtual worlds", "Video games", "Garden"])
+        selected_queries(
+            [topic], ["Gaming & Virtual Worlds"] * 3, ["Virtual worlds", "Video games", "Garden"]
+        )
 
     assert str(refused.value) == f"There is no topic {topic!r}: did you mean {near}?"
 

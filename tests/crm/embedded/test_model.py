@@ -16,8 +16,9 @@ from scipy.special import logit
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.embedded.model import EmbeddedCRM, Member, embedded_crm, save_weights
+from crm.embedded.projection import project
 from crm.embedded.reasons import reasons
-from crm.embedded.representation import load_arrays, project, representation
+from crm.embedded.representation import load_arrays, representation
 from crm.embedded.style import style_sheet
 from crm.errors import UnavailableError
 from crm.paths import EMBEDDED_FILE
