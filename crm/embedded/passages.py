@@ -30,8 +30,10 @@ _MOST_SENTENCES = 160
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 SHARPNESS = 10.0
 """Of the soft maximum ``log mean exp``."""
+_AT_ONCE = 65_536
+"""Responses whose similarities are in memory together."""
 _BLOCK_ROWS = 4096
-"""Responses whose similarities are looked at together, so that they stay in the processor's cache."""
+"""Of these so many are looked at together, so that they stay in the processor's cache."""
 
 
 def passages(text: str) -> list[str]:
@@ -126,8 +128,11 @@ class PassageSpace:
             weights: Log-odds per unit of each likeness ``[3]``.
         """
         rows = stored.reshape(-1, *stored.shape[-2:])
-        margins = np.tensordot(weights, self.likenesses(rows, asked), axes=1)
-        return np.asarray(margins).reshape(*stored.shape[:-2], len(asked))
+        margins = np.empty((len(rows), len(asked)), dtype=np.float32)
+        for start in range(0, len(rows), _AT_ONCE):
+            likeness = self.likenesses(rows[start : start + _AT_ONCE], asked)
+            margins[start : start + _AT_ONCE] = np.tensordot(weights, likeness, axes=1)
+        return margins.reshape(*stored.shape[:-2], len(asked))
 
     def likenesses(self, stored: NDArray[np.int8], asked: Floats) -> Floats:
         """Return similarities of K criteria with N responses: of the nearest passage, its soft maximum and

@@ -1,4 +1,4 @@
-"""Products of what is stored of many responses, in int8, with a few directions: of these rankings are made."""
+"""Products of stored responses, in int8, with a few directions: of these, rankings are made."""
 
 from __future__ import annotations
 
