@@ -52,7 +52,34 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _RATHER = r"(?: over| before| above| rather than| instead of|,? not)"
+_DONT = r"\b(?:don't|doesn't|do not|does not|never|not)"
+_READER = r"(?:me|us|people|the reader)"
+_SORT = (
+    r"(?:gripping|good|short|bedtime|fairy|love|news|newspaper|magazine|scientific|research|academic|legal"
+    r"|encyclop(?:a|ae|æ)dia|wikipedia|stand-up)"
+)
+_GENRE = (
+    r"novel|thriller|story|tale|letter|poetry|script|article|entry|encyclop(?:a|ae|æ)dia|wikipedia|paper"
+    r"|document|routine|conversation|chat"
+)
+"""One wishes that an answer reads like one of these; of others it is a complaint: “reads like a tax form”."""
+_EASED = r"eyes?|ears?|readers?|beginners?|mind|brain|feet|me|us|cpu|memory"
 _SAYINGS = {
+    rf"^(?:it )?(?:should )?reads? like (?=(?:an? |the )?(?:{_SORT} )*(?:{_GENRE})$)": "like ",
+    r"\b(?:respect|value|save|mind|don't waste|never waste|not waste|not wasting|without wasting"
+    r"|be mindful of|be respectful of)s? my time\b": "concise, no filler",
+    r"\b(?:high[- ]signal(?:[ ,-]*low[- ]noise)?|signal over noise)\b": "no filler",
+    r"\b(?P<no>(?:no|stop|less|without|quit|enough)(?: with)?) (?:the |that |your )?yapp?(?:ing)?\b": (
+        r"\g<no> rambling"
+    ),
+    rf"^(?:light|easy) on (?!(?:the |your )?(?:{_EASED})\b|its? )(?:the |your )?(?=\w)": "less ",
+    rf"{_DONT} (?:treat|talk to) {_READER} (?:like|as if) "
+    r"(?:an? (?:idiot|moron|fool|child|kid|baby|toddler)|(?:I'm|I am|we're) (?:stupid|dumb|five|an idiot))\b"
+    rf"|(?:{_DONT}|\bno) (?:talk(?:s|ing)? down(?: to {_READER})?(?: like an? \w+)?"
+    rf"|patroni[sz](?:e|es|ing)(?: {_READER})?)\b": "not condescending",
+    r"\b(?:just|only|give me) (?:give me )?the bottom line\b(?! (?:first|up front|upfront))": (
+        "short answers, only the conclusion"
+    ),
     r"^(?:I(?:'ve| have)(?: got)? )?(?:zero|absolutely no|no) (?:tolerance|patience|time|use|need) for ": (
         "no "
     ),
@@ -71,26 +98,54 @@ _SAYINGS = {
 }
 _HOW = r"(?:(?:sehr|ganz|recht|eher|möglichst|gern|très|plus|assez|plutôt|muy|más|bastante) )?"
 _SHORT_OR_LONG = (
-    r"(?:(?P<short>kurze?r?|knappe?r?|courte?s?|brèves?|bref|cort[ao]s?|breves?)"
-    r"|lange?r?|ausführliche?r?|longu?e?s?|détaillée?s?|larg[ao]s?|extens[ao]s?)"
+    r"(?:(?P<short>kurze?[rn]?|knappe?[rn]?|courte?s?|brèves?|bref|cort[ao]s?|breves?)"
+    r"|lange?[rn]?|ausführliche?[rn]?|longu?e?s?|détaillée?s?|larg[ao]s?|extens[ao]s?|detallad[ao]s?)"
 )
 _PLEASE = r"(?:,? (?:bitte|s'il (?:te|vous) plaît|por favor))?"
 _ABROAD = tuple(
     re.compile(wish + _PLEASE, re.IGNORECASE)
     for wish in (
-        r"(?:(?:bitte|gib mir|nur|lieber|ich (?:will|möchte|mag|hätte gern|bevorzuge)) )*"
+        r"(?:(?:bitte|gib mir|nur|lieber|ich (?:will|möchte|mag|hätte gern|bevorzuge)) )*(?P<no>keine? )?"
         rf"{_HOW}{_SHORT_OR_LONG} antwort(?:en)?",
         r"(?:(?:die|deine|eine|jede|alle) )?antwort(?:en)? (?:soll(?:t?en|te)?|muss|müssen|darf|dürfen) "
-        rf"{_HOW}{_SHORT_OR_LONG} (?:sein|ausfallen)",
+        rf"(?P<no>nicht )?(?:zu )?{_HOW}{_SHORT_OR_LONG} (?:sein|ausfallen)",
         r"(?:(?:s'il (?:te|vous) plaît|j'aime|je (?:veux|voudrais|préfère)|donne-moi|des|les|de|por favor"
         r"|quiero|prefiero|me gustan|dame|las|unas|solo)[ ,]+)*"
-        rf"(?:réponse|respuesta)s? {_HOW}{_SHORT_OR_LONG}",
+        r"(?P<no>(?:pas|jamais) de |(?:nada de|sin|no) )?"
+        rf"(?:réponse|respuesta)s? (?:trop |demasiado )?{_HOW}{_SHORT_OR_LONG}",
+        r"(?P<no>que (?:ce ne soit pas|no sean?) )(?:trop |demasiado |muy )?" + _SHORT_OR_LONG,
         r"(?:que ce soit|que sean?|fais|faites|sois|soyez|reste|restez|seas?|sean|sé|hazlo) "
+        rf"{_HOW}{_SHORT_OR_LONG}",
         rf"{_HOW}{_SHORT_OR_LONG}",
     )
 )
 """Wishes for length in German, French and Spanish, the commonest of all, where they are nothing else: the
 judge was taught little of them, and took “réponses courtes” for a wish for longer ones."""
+_SAID_ABROAD = tuple(
+    (re.compile(f"(?:{wish}){_PLEASE}", re.IGNORECASE), plain)
+    for wish, plain in (
+        (
+            r"(?:bitte )?(?:(?:komm\w*|bring\w*(?: es)?|direkt|gleich|schnell|bitte) )*"
+            r"(?:auf den punkt|zum punkt|zur sache)(?: kommen)?"
+            r"|(?:bitte )?ohne (?:große |lange )?(?:umschweife|drumherum|schnörkel|vorrede)"
+            r"|(?:(?:va|vas|aller|allez|droit|directement) )+au but"
+            r"|sans (?:détours?|tourner autour du pot|chichis)"
+            r"|(?:(?:ve|vaya|ir|directo|directamente) )+al grano|sin (?:rodeos|andarte por las ramas)",
+            "gets straight to the point",
+        ),
+        (
+            r"(?:bitte )?(?:mich )?(?:duzen|duze mich|duzen sie mich|per du|mit du)"
+            r"|tutoies?[- ]moi|tutoyez-moi|tutoiement|tut[ée]ame|h[aá]blame de tú|trátame de tú|tuteo",
+            "casual",
+        ),
+        (
+            r"(?:bitte )?(?:mich )?(?:siezen|sieze mich|per sie|mit sie)|vouvoies?-moi|vouvoyez-moi"
+            r"|vouvoiement|h[aá]blame de usted|trátame de usted",
+            "formal",
+        ),
+    )
+)
+"""Turns of phrase in other languages, where they are the whole of a wish."""
 _COMPILED_SAYINGS = tuple((re.compile(saying, re.IGNORECASE), plain) for saying, plain in _SAYINGS.items())
 
 
@@ -103,9 +158,8 @@ def plainly(criterion: str) -> str:
     courtes” are “short answers”.
     """
     plain = criterion.replace("’", "'")
-    for abroad in _ABROAD:
-        if found := abroad.fullmatch(plain.strip(" .!")):
-            return "short answers" if found["short"] else "long answers"
+    if abroad := _from_abroad(plain.strip(" .!")):
+        return abroad
     plain = _OATH.sub("", plain)
     for saying, meant in _COMPILED_SAYINGS:
         plain = saying.sub(meant, plain)
@@ -118,6 +172,14 @@ def plainly(criterion: str) -> str:
     plain = _WITHIN_ONE.sub("at most one ", plain)
     plain = _SHORTER.sub("fewer than ", plain)
     return _NO_LONGER.sub("shorter than ", plain)
+
+
+def _from_abroad(wish: str) -> str | None:
+    for of_length in _ABROAD:
+        if found := of_length.fullmatch(wish):
+            is_short = (found["short"] is None) == (found.groupdict().get("no") is not None)
+            return "short answers" if is_short else "long answers"
+    return next((plain for said, plain in _SAID_ABROAD if said.fullmatch(wish)), None)
 
 
 def _in_words(found: re.Match[str]) -> str:

@@ -21,6 +21,7 @@ from scipy.special import softmax
 
 from crm.criteria import CriteriaSet
 from crm.embedded.encoder import sentence_encoder
+from crm.embedded.idioms import plainly
 from crm.protocol import CriterionWarning, Floats
 
 JUDGEABLE, OTHER_LANGUAGE = "judgeable", "other_language_text"
@@ -192,7 +193,7 @@ class ValidityCheck:
             margins: Their margins on the ordinary pairs, polarity included ``[P, K]``.
             plainness: How plainly each of them names a known concept ``[K]``.
         """
-        reasons = self.scope.reasons([criterion.text for criterion in criteria], plainness)
+        reasons = self.scope.reasons([plainly(criterion.text) for criterion in criteria], plainness)
         single = [
             CriterionWarning(criterion, reason)
             for criterion, reason in zip(criteria, reasons, strict=True)
