@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks._report import Report
 from crm.cli_runner import run_cli
-from crm.data.pairs import MODERN_ANNOTATIONS, read_annotations
+from crm.data.pairs import MODERN_ANNOTATIONS
 from crm.embedded.representation import representation
 from crm.errors import CRMError
 from crm.paths import CORPORA
@@ -27,7 +27,6 @@ from crm.training.embedded import encoded_pairs
 from crm.training.encoded import ResponseEncoder
 from crm.training.general import (
     Verdicts,
-    annotated_verdicts,
     fit_general,
     general_data,
     general_llms,
@@ -36,6 +35,7 @@ from crm.training.general import (
     read_general_pairs,
     read_human_ratings,
     read_rated_responses,
+    read_typical_verdicts,
 )
 from leaderboard.statistics.correlation import correlate
 
@@ -54,11 +54,8 @@ def measure(
     encode = ResponseEncoder(representation(), encoded)
     pairs = read_general_pairs(corpora, instructions, seed=0)
     difference, _ = encoded_pairs([item.pair for item in pairs], encode)
-    of_today = read_annotations(MODERN_ANNOTATIONS, corpora, "train")
-    of_people, _ = encoded_pairs([item.pair for item, _ in of_today], encode)
-    verdicts = Verdicts(
-        of_people, np.array(annotated_verdicts(MODERN_ANNOTATIONS, "train"), dtype=np.float32)
-    )
+    typical, prob = read_typical_verdicts(MODERN_ANNOTATIONS, corpora, "train")
+    verdicts = Verdicts(encoded_pairs(typical, encode)[0], prob)
     llms = general_llms(pairs)
     ratings = read_human_ratings(corpora, llms)
     rated = read_rated_responses(corpora, prompts, seed=0)

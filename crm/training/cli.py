@@ -52,7 +52,7 @@ generally preferred, and for the other side, are judged equally well."""
 _WIN_RATE_ERROR = (0.3, 0.6, 0.8, 0.5)
 """By how much win rates miss a careful reader's, in log-odds, of counted, known, other and no criteria:
 chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.gold_rankings``)."""
-VERSION = "8"
+VERSION = "10"
 _ORDINARY = 256
 """Pairs whose differences are kept to tell criteria at odds."""
 
@@ -66,6 +66,11 @@ EncodedOption = Annotated[
     Path | None, typer.Option(help="File in which encoded responses are kept for the next training.")
 ]
 CorporaOption = Annotated[Path, typer.Option(help="The corpora with the annotated responses.")]
+
+InstructionsOption = Annotated[int, typer.Option(min=1, help="Instructions drawn for the default ranking ∅.")]
+PromptsOption = Annotated[
+    int, typer.Option(min=1, help="Prompts of each source of current LLMs drawn for it.")
+]
 
 
 @app.command("representation")
@@ -207,12 +212,8 @@ def train_embedded(
         float, typer.Option(min=0.01, max=1.0, help="Share of the annotated pairs to train on.")
     ] = 1.0,
     attacks: Annotated[int, typer.Option(min=100, help="Gaming responses to guard against.")] = 4500,
-    general_instructions: Annotated[
-        int, typer.Option(min=1, help="Instructions drawn for the default ranking ∅.")
-    ] = 300,
-    general_prompts: Annotated[
-        int, typer.Option(min=1, help="Prompts of each source of current LLMs drawn for it.")
-    ] = 60,
+    general_instructions: InstructionsOption = 300,
+    general_prompts: PromptsOption = 60,
     without_held_out_criteria: Annotated[
         bool, typer.Option(help="Leave out the criteria by which generalisation is measured.")
     ] = False,
@@ -276,9 +277,7 @@ def train_embedded(
         data = training_set(pairs, encode, concepts, on_progress)
     guard = _guard_of(guard_of) if guard_of else _fitted_guard(annotated, attacks, seed, encode)
     if general is None:
-        general = _fitted_general(
-            of_today, modern, corpora, encode, (general_instructions, general_prompts, seed)
-        )
+        general = _fitted_general(modern, corpora, encode, (general_instructions, general_prompts, seed))
     wordings = wording_set(wishes, concepts)
     with progress_bar("networks") as on_progress:
         trained, styles = fit_members(
@@ -312,6 +311,103 @@ def train_embedded(
     typer.echo(
         f"{len(pairs)} pairs, {len(data.criterion)} judged criteria, {members} networks, "
         f"{time.monotonic() - started:.0f} s, {out.stat().st_size / 1e6:.1f} MB: {out}"
+    )
+
+
+@app.command("styles")
+def train_styles(
+    weights: Annotated[Path, typer.Option(help="Weights of an embedded CRM.")] = EMBEDDED_FILE,
+    out: Annotated[Path, typer.Option(help="Where the weights with new directions go.")] = CHECKPOINTS
+    / EMBEDDED_FILE.name,
+    representation: Annotated[Path, typer.Option(help="The fitted representation.")] = REPRESENTATION_FILE,
+    preferences: PreferencesOption = PREFERENCES,
+    corpora: CorporaOption = CORPORA,
+    attacks: Annotated[int, typer.Option(min=100, help="Gaming responses whose gain is held.")] = 600,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    encoded: EncodedOption = None,
+    version: Annotated[str, typer.Option(help="Version written into the weights.")] = VERSION,
+) -> None:
+    """Fit the directions of known styles to comparisons: which of two responses has more of each."""
+    from crm.training.adversarial import gaming_answers, ordinary_answers  # noqa: PLC0415
+    from crm.training.comparisons import read_style_comparisons  # noqa: PLC0415
+    from crm.training.embedded import encoded_pairs  # noqa: PLC0415
+    from crm.training.encoded import ResponseEncoder  # noqa: PLC0415
+    from crm.training.styles import StyleComparisons, StyleOptions, fit_styles  # noqa: PLC0415
+
+    _make_folder_of(out)
+    arrays, encode = load_arrays(weights), ResponseEncoder(Representation.load(representation), encoded)
+    if str(arrays["representation_digest"]) != encode.features.digest:
+        raise CRMError(
+            f"{weights.name} reads another representation than is trained on: name weights of the same one."
+        )
+    concepts = concept_classifier()
+    styles, left_out = concepts.names[concepts.countable :], LeftOut()
+    trained, unseen = (
+        read_style_comparisons(corpora, styles, split=split, left_out=left_out) for split in ("train", "dev")
+    )
+    say_left_out(left_out, min(len(trained[0]), len(unseen[0])), corpora)
+    annotated = _split("train", (preferences,), corpora, LeftOut())
+    with progress_bar("responses") as on_progress:
+        gaming, _ = encode(gaming_answers(annotated, attacks, seed), on_progress)
+        ordinary, _ = encode(ordinary_answers(annotated, attacks, seed), on_progress)
+        seen, kept = (
+            StyleComparisons(
+                encoded_pairs(pairs, encode, on_progress)[0], said, gaming - ordinary.mean(axis=0)
+            )
+            for pairs, said in (trained, unseen)
+        )
+    before = arrays["concept_directions"].astype(np.float32)
+    with progress_bar("fits") as on_progress:
+        directions = fit_styles(before, seen, StyleOptions(seed=seed), on_progress)
+    joined = dict(arrays) | {
+        "concept_directions": directions.astype(np.float16),
+        "version": np.array(version),
+    }
+    np.savez_compressed(out, **joined)  # type: ignore[arg-type]
+    typer.echo(
+        f"{np.count_nonzero(seen.said):,} comparisons of {len(seen.said):,} pairs; of "
+        f"{np.count_nonzero(kept.said):,} on unseen instructions {kept.right(directions):.3f} are right, "
+        f"before {kept.right(before):.3f}: {out}"
+    )
+
+
+@app.command("general")
+def train_general(
+    weights: Annotated[Path, typer.Option(help="Weights of an embedded CRM.")] = EMBEDDED_FILE,
+    out: Annotated[
+        Path, typer.Option(help="Where the weights with the new default ranking go.")
+    ] = CHECKPOINTS / EMBEDDED_FILE.name,
+    representation: Annotated[Path, typer.Option(help="The fitted representation.")] = REPRESENTATION_FILE,
+    modern: ModernOption = MODERN_ANNOTATIONS,
+    corpora: CorporaOption = CORPORA,
+    instructions: InstructionsOption = 300,
+    prompts: PromptsOption = 60,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    encoded: EncodedOption = None,
+    version: Annotated[str, typer.Option(help="Version written into the weights.")] = VERSION,
+) -> None:
+    """Fit the default ranking ∅ anew: what people in general prefer."""
+    from crm.training.embedded import encoded_pairs  # noqa: PLC0415
+    from crm.training.encoded import ResponseEncoder  # noqa: PLC0415
+    from crm.training.general import (  # noqa: PLC0415
+        Verdicts,
+        check_general_data,
+        read_typical_verdicts,
+    )
+
+    check_general_data(corpora)
+    _make_folder_of(out)
+    encode = ResponseEncoder(Representation.load(representation), encoded)
+    before, arrays = _general_of(weights, encode.features), load_arrays(weights)
+    general = _fitted_general(modern, corpora, encode, (instructions, prompts, seed))
+    joined = dict(arrays) | {"general": general, "version": np.array(version)}
+    np.savez_compressed(out, **joined)  # type: ignore[arg-type]
+    pairs, prob = read_typical_verdicts(modern, corpora, "dev", LeftOut())
+    with progress_bar("responses of unseen instructions") as on_progress:
+        unseen = Verdicts(encoded_pairs(pairs, encode, on_progress)[0], prob)
+    typer.echo(
+        f"Of {unseen.decided} verdicts on unseen instructions of what a typical person prefers "
+        f"{unseen.right(general):.3f} are right, before {unseen.right(before):.3f}: {out}"
     )
 
 
@@ -419,35 +515,31 @@ def _fitted_guard(annotated: list[Directions], attacks: int, seed: int, encode: 
 
 
 def _fitted_general(
-    of_today: list[Directions],
-    modern: Path,
-    corpora: Path,
-    encode: ResponseEncoder,
-    drawn: tuple[int, int, int],
+    modern: Path, corpora: Path, encode: ResponseEncoder, drawn: tuple[int, int, int]
 ) -> Floats:
     """Fit the direction of the default ranking, on as many instructions and prompts a source, by a seed."""
     from crm.training.embedded import encoded_pairs  # noqa: PLC0415
     from crm.training.general import (  # noqa: PLC0415
         Verdicts,
-        annotated_verdicts,
         fit_general,
         general_data,
         general_llms,
         read_general_pairs,
         read_human_ratings,
         read_rated_responses,
+        read_typical_verdicts,
     )
 
     instructions, prompts, seed = drawn
     judged = read_general_pairs(corpora, instructions, seed)
+    typical, prob = read_typical_verdicts(modern, corpora, "train", LeftOut())
     with progress_bar("responses for ∅") as on_progress:
         difference, _ = encoded_pairs([item.pair for item in judged], encode, on_progress)
-        of_people, _ = encoded_pairs([item.pair for item, _ in of_today], encode, on_progress)
+        of_people, _ = encoded_pairs(typical, encode, on_progress)
         rated = read_rated_responses(corpora, prompts, seed)
         duels = rated.duels(encode(rated.answers, on_progress)[0])
-    verdicts = Verdicts(of_people, np.array(annotated_verdicts(modern, "train"), dtype=np.float32))
     ratings = read_human_ratings(corpora, general_llms(judged))
-    return fit_general(general_data(judged, difference, ratings, verdicts, duels))
+    return fit_general(general_data(judged, difference, ratings, Verdicts(of_people, prob), duels))
 
 
 def _general_of(weights: Path, fitted: Representation) -> Floats:

@@ -1,16 +1,21 @@
 """Comparisons: which of two responses has more of a known concept, as a reader says.
 
-``comparisons.jsonl`` names, for pairs of similar length, the concepts of which one response clearly has more
-than the other. A training takes them as criteria in the words of ``wishes/``, so that one reading of a pair
-teaches what twenty annotated wishes would.
+``comparisons.jsonl`` and ``later_comparisons.jsonl`` name, for pairs of similar length, the concepts of
+which one response clearly has more than the other. A training of the judge takes the first as criteria in the
+words of ``wishes/``, so that one reading of a pair teaches what twenty annotated wishes would; to both the
+directions of styles are fitted (``crm.training.styles``).
 """
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet, Criterion
 from crm.data.corpora import CorporaTexts, LeftOut, TextMissingError, read_json_lines
@@ -20,6 +25,8 @@ from crm.protocol import Pair
 from crm.training.concepts import Wish
 
 COMPARISONS = Path(__file__).with_name("comparisons.jsonl")
+LATER_COMPARISONS = Path(__file__).with_name("later_comparisons.jsonl")
+Read = TypeVar("Read")
 _SAID_AS_LESS = 0.3
 """Share of the concepts that are put as a wish for less of them, which the other response then meets."""
 
@@ -44,13 +51,73 @@ def read_comparisons(
         CRMError: A row that is not as described, a concept that no wish asks for, or a response that the
             corpora lack.
     """
-    texts = CorporaTexts(corpora)
     worded: dict[tuple[str, bool], list[str]] = defaultdict(list)
     for wish in wishes:
         if wish.concept is not None and wish.limit is None and not wish.foreign:
             worded[wish.concept, wish.more].append(wish.text)
     draw = random.Random(seed)
-    pairs = []
+
+    def wishes_met(row: dict[str, Any]) -> tuple[tuple[Criterion, ...], tuple[Criterion, ...]]:
+        return _met(row["more_a"], row["more_b"], worded, draw)
+
+    return [
+        both_directions(
+            pair,
+            (CriteriaSet(), CriteriaSet()),
+            met,
+            split=split,
+            instruction=row["instruction_sha256"],
+        )
+        for row, pair, met in read_pairs(path, corpora, split, left_out, wishes_met)
+    ]
+
+
+def read_style_comparisons(
+    corpora: Path,
+    styles: Sequence[str],
+    *,
+    split: str = "train",
+    paths: Sequence[Path] = (COMPARISONS, LATER_COMPARISONS),
+    left_out: LeftOut | None = None,
+) -> tuple[list[Pair], NDArray[np.int8]]:
+    """Read P compared pairs and what was said of S styles ``[P, S]``.
+
+    Returns:
+        The pairs, and 1 where A has more of a style, −1 where B has, 0 where nobody said so.
+
+    Raises:
+        CRMError: As ``read_comparisons``; a concept that is none of the styles.
+    """
+    place = {style: number for number, style in enumerate(styles)}
+
+    def signs(row: dict[str, Any]) -> NDArray[np.int8]:
+        said = np.zeros(len(place), dtype=np.int8)
+        for sign, side in ((1, "more_a"), (-1, "more_b")):
+            for style in row[side]:
+                if style not in place:
+                    raise ValueError(f"{style!r} is no known style")
+                said[place[style]] = sign
+        return said
+
+    read = [each for path in paths for each in read_pairs(path, corpora, split, left_out, signs)]
+    said = np.array([each for *_, each in read], dtype=np.int8).reshape(len(read), len(place))
+    return [pair for _, pair, _ in read], said
+
+
+def read_pairs(
+    path: Path,
+    corpora: Path,
+    split: str,
+    left_out: LeftOut | None,
+    reads: Callable[[dict[str, Any]], Read],
+) -> Iterator[tuple[dict[str, Any], Pair, Read]]:
+    """Yield a split's rows of a file, the pair that each is about, and what ``reads`` makes of it.
+
+    Raises:
+        CRMError: A row that is not as described, or a response that the corpora lack; with ``left_out`` those
+            whose file is not there are counted there instead.
+    """
+    texts = CorporaTexts(corpora)
     for number, row in read_json_lines(path):
         try:
             if row["split"] != split:
@@ -58,22 +125,13 @@ def read_comparisons(
             index = row["prompt_id"] if "prompt_id" in row else row["instruction_index"]
             query, response_a = texts.response(row["source"], index, row["model_a"])
             _, response_b = texts.response(row["source"], index, row["model_b"])
-            met = _met(row["more_a"], row["more_b"], worded, draw)
+            said = reads(row)
         except (LookupError, TypeError, ValueError) as error:
             if left_out is not None and isinstance(error, TextMissingError):
                 left_out.count(row["source"])
                 continue
             raise CRMError(f"{path.name}, row {number}: {error}.") from error
-        pairs.append(
-            both_directions(
-                Pair(query, response_a, response_b),
-                (CriteriaSet(), CriteriaSet()),
-                met,
-                split=split,
-                instruction=row["instruction_sha256"],
-            )
-        )
-    return pairs
+        yield row, Pair(query, response_a, response_b), said
 
 
 def _met(

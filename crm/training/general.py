@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -26,16 +26,18 @@ from torch.nn import functional
 from crm.criteria import CriteriaSet
 from crm.data.corpora import (
     CorporaTexts,
+    LeftOut,
     alpaca_eval_file,
     modern_file,
     read_alpaca_eval,
-    read_json_lines,
 )
 from crm.data.judge_benchmarks import read_rows
 from crm.data.pairs import LabelledPair
 from crm.embedded.model import QueryResponse
 from crm.errors import CRMError
+from crm.paths import EMBEDDED_FILE
 from crm.protocol import Floats, Pair, probabilities
+from crm.training.comparisons import LATER_COMPARISONS, read_pairs
 from crm.training.duels import ELO, Duels
 from parsing.documents import read_json, read_toml
 from parsing.files import read_bytes
@@ -62,6 +64,9 @@ _SOURCES = {
 """Sources of current LLMs' responses, and by which ratings their authors are compared."""
 _SURENESS = {1: 0.7, 2: 0.85, 3: 0.97}
 """How often people would choose as an annotator who was so sure."""
+_SURE = 0.85
+"""The same of readers who did not say how sure they were."""
+_TIE = 0.5
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,17 @@ class Verdicts:
 
     difference: Floats
     prob: Floats
+
+    @property
+    def decided(self) -> int:
+        """How many are no ties."""
+        return int(np.count_nonzero(self.prob != _TIE))
+
+    def right(self, direction: Floats) -> float:
+        """Return the share of those on which a direction ``[D]`` agrees."""
+        decided = self.prob != _TIE
+        ahead = self.difference[decided] @ direction
+        return float(((ahead > 0) == (self.prob[decided] > _TIE)).mean())
 
 
 @dataclass(frozen=True)
@@ -256,15 +272,36 @@ def _arena_ratings(corpora: Path) -> Mapping[str, Mapping[str, Mapping[str, floa
     return found
 
 
-def annotated_verdicts(path: Path, split: str) -> list[float]:
-    """Return for each line of a split how probably a person prefers A,
-    by the annotator's verdict ``typical``."""
-    found = []
-    for _, row in read_json_lines(path):
-        if row["split"] == split:
-            sure = _SURENESS[row["sure"]]
-            found.append({"a": sure, "b": 1.0 - sure}.get(row["typical"], 0.5))
-    return found
+def read_typical_verdicts(
+    path: Path,
+    corpora: Path,
+    split: Literal["train", "dev"],
+    left_out: LeftOut | None = None,
+    *,
+    compared: Path = LATER_COMPARISONS,
+) -> tuple[list[Pair], Floats]:
+    """Read pairs of which annotators and readers said what a typical person would prefer.
+
+    Args:
+        path: Annotations of current LLMs, with how sure the annotator was.
+        compared: Comparisons, whose readers were not asked for that.
+        left_out: Where pairs are counted whose texts are not there; without it there must be none.
+
+    Returns:
+        P pairs, and how probably a person prefers A ``[P]``, a half where it was a tie.
+
+    Raises:
+        CRMError: A row that is not as described, or a response that the corpora lack.
+    """
+
+    def prefers_a(row: dict[str, Any]) -> float:
+        sure = _SURENESS[row["sure"]] if "sure" in row else _SURE
+        return {"a": sure, "b": 1.0 - sure, "tie": _TIE}[row["typical"]]
+
+    found = [
+        each for file in (path, compared) for each in read_pairs(file, corpora, split, left_out, prefers_a)
+    ]
+    return [pair for _, pair, _ in found], np.array([prob for *_, prob in found], dtype=np.float32)
 
 
 def check_general_data(corpora: Path) -> None:
@@ -274,8 +311,8 @@ def check_general_data(corpora: Path) -> None:
     if missing := [str(file) for file in needed if not (corpora / file).is_file()]:
         raise CRMError(
             f"The default ranking ∅ is fitted on people's votes, of which {corpora} lacks {missing[0]}"
-            f"{f' and {len(missing) - 1} more files' if len(missing) > 1 else ''}: add --general-of "
-            "bundled/crm/embedded-4.npz, which takes it over from the bundled weights."
+            f"{f' and {len(missing) - 1} more files' if len(missing) > 1 else ''}: “train embedded” takes it "
+            f"over from the bundled weights with --general-of bundled/crm/{EMBEDDED_FILE.name}."
         )
 
 

@@ -127,6 +127,11 @@ class TestScore:
             (["train", "nonsense"], "nonsense"),
             (["evaluate", "absent.jsonl"], "There is no file absent.jsonl"),
             (["train", "embedded", "--representation", "absent.npz"], "There is no file absent.npz"),
+            (["train", "styles", "--weights", "absent.npz"], "There is no file absent.npz"),
+            (
+                ["train", "general", "--corpora", "absent"],
+                "The default ranking ∅ is fitted on people's votes",
+            ),
             (["train", "representation", "--preferences", "absent.jsonl"], "There is no file absent.jsonl"),
         ],
     )

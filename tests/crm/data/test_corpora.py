@@ -17,7 +17,7 @@ from crm.data.corpora import CorpusFile, LeftOut, alpaca_eval_file, corpora_stat
 from crm.data.fetching import changed_instructions, fetch_corpora
 from crm.data.pairs import read_annotations
 from crm.errors import CRMError
-from crm.paths import PREFERENCES
+from crm.paths import EMBEDDED_FILE, PREFERENCES
 from tests.conftest import Run
 
 INSTRUCTION, QUESTION = "Name a colour.", "Why is the sky blue?"
@@ -152,6 +152,7 @@ def test_listing_loads_nothing(annotations: Path, tmp_path: Path, run_main: Run)
     [
         ("train", "classifier", "--out", "mine"),
         ("train", "representation"),
+        ("train", "styles"),
         ("evaluation-sets",),
         ("evaluate", PREFERENCES),
     ],
@@ -174,7 +175,7 @@ def test_the_default_ranking_can_be_taken_over_where_votes_are_not_there(
         main, "train", "embedded", "--corpora", tmp_path / "none", "--out", tmp_path / "x.npz"
     )
     assert code == 2
-    assert "--general-of bundled/crm/embedded-4.npz" in err
+    assert f"--general-of bundled/crm/{EMBEDDED_FILE.name}" in err
 
 
 def test_nothing_bundled_is_written_by_default() -> None:
@@ -182,9 +183,22 @@ def test_nothing_bundled_is_written_by_default() -> None:
 
     from crm.evaluation.making_sets import criterion_clusters_command
     from crm.paths import BUNDLED, CHECKPOINTS
-    from crm.training.cli import train_concepts, train_embedded, train_representation
+    from crm.training.cli import (
+        train_concepts,
+        train_embedded,
+        train_general,
+        train_representation,
+        train_styles,
+    )
 
-    for command in (train_concepts, train_embedded, train_representation, criterion_clusters_command):
+    for command in (
+        train_concepts,
+        train_embedded,
+        train_general,
+        train_representation,
+        train_styles,
+        criterion_clusters_command,
+    ):
         out = inspect.signature(command).parameters["out"].default
         assert out.parent == CHECKPOINTS
         assert not out.is_relative_to(BUNDLED)

@@ -2,11 +2,17 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from crm.embedded.counts import count_names
 from crm.errors import CRMError
-from crm.training.comparisons import COMPARISONS, read_comparisons
+from crm.training.comparisons import (
+    COMPARISONS,
+    LATER_COMPARISONS,
+    read_comparisons,
+    read_style_comparisons,
+)
 from crm.training.concepts import Wish, read_concept_wishes
 
 ROW = {
@@ -78,8 +84,24 @@ def test_a_row_that_cannot_be_read_is_refused(
         read_comparisons(corpora, WISHES, path=written(tmp_path, ROW | change))
 
 
+def test_what_was_said_of_styles_is_read_from_several_files(corpora: Path, tmp_path: Path) -> None:
+    path = written(tmp_path, ROW, ROW | {"split": "dev"}, ROW | {"more_a": [], "more_b": ["funny"]})
+    pairs, said = read_style_comparisons(corpora, ("formal", "funny", "warm", "poetic"), paths=(path, path))
+    assert [(pair.response_a, pair.response_b) for pair in pairs] == [("Ha!", "Sir.")] * 4
+    np.testing.assert_array_equal(said, [[-1, 1, 0, -1], [0, -1, 0, 0]] * 2)
+
+
+def test_a_style_that_is_not_known_is_refused(corpora: Path, tmp_path: Path) -> None:
+    with pytest.raises(CRMError, match="row 1: 'poetic' is no known style"):
+        read_style_comparisons(corpora, ("formal", "funny"), paths=(written(tmp_path, ROW),))
+
+
 def test_the_bundled_comparisons_name_known_styles_and_keep_instructions_apart() -> None:
-    rows = [json.loads(line) for line in COMPARISONS.read_text("utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for path in (COMPARISONS, LATER_COMPARISONS)
+        for line in path.read_text("utf-8").splitlines()
+    ]
     styles = {wish.concept for wish in read_concept_wishes()} - {None, *count_names()}
 
     assert {concept for row in rows for side in ("more_a", "more_b") for concept in row[side]} <= styles
