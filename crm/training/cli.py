@@ -348,7 +348,8 @@ def train_styles(
     say_left_out(left_out, min(len(trained[0]), len(unseen[0])), corpora)
     annotated = _split("train", (preferences,), corpora, LeftOut())
     with progress_bar("responses") as on_progress:
-        gaming, _ = encode(gaming_answers(annotated, attacks, seed), on_progress)
+        # Those that follow are answers to other queries: their styles are real.
+        gaming, _ = encode(gaming_answers(annotated, attacks, seed)[:attacks], on_progress)
         ordinary, _ = encode(ordinary_answers(annotated, attacks, seed), on_progress)
         seen, kept = (
             StyleComparisons(
