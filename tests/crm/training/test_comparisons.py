@@ -1,4 +1,3 @@
-import gzip
 import json
 from pathlib import Path
 
@@ -34,17 +33,6 @@ WISHES = [
     Wish("keine Verse", "poetic", more=False, foreign=True),
     Wish("no verse", "poetic", more=False),
 ]
-
-
-@pytest.fixture
-def corpora(tmp_path: Path) -> Path:
-    folder = tmp_path / "modern_llms" / "s"
-    folder.mkdir(parents=True)
-    with gzip.open(folder / "responses.jsonl.gz", "wt", encoding="utf-8") as file:
-        for llm, response in (("one", "Ha!"), ("two", "Sir.")):
-            row = {"prompt_id": "p", "prompt": "Well?", "llm": llm, "response": response}
-            file.write(json.dumps(row) + "\n")
-    return tmp_path
 
 
 def written(tmp_path: Path, *rows: dict[str, object]) -> Path:

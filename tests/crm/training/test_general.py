@@ -1,4 +1,3 @@
-import gzip
 import json
 from pathlib import Path
 
@@ -11,17 +10,6 @@ from crm.training.comparisons import LATER_COMPARISONS
 from crm.training.general import Verdicts, read_typical_verdicts
 
 ROW = {"source": "s", "prompt_id": "p", "model_a": "one", "model_b": "two", "split": "train", "typical": "a"}
-
-
-@pytest.fixture
-def corpora(tmp_path: Path) -> Path:
-    folder = tmp_path / "modern_llms" / "s"
-    folder.mkdir(parents=True)
-    with gzip.open(folder / "responses.jsonl.gz", "wt", encoding="utf-8") as file:
-        for llm, response in (("one", "Yes."), ("two", "No.")):
-            row = {"prompt_id": "p", "prompt": "Well?", "llm": llm, "response": response}
-            file.write(json.dumps(row) + "\n")
-    return tmp_path
 
 
 def written(path: Path, *changes: dict[str, object]) -> Path:
@@ -40,7 +28,7 @@ def test_verdicts_of_annotators_and_of_readers_are_read(corpora: Path, tmp_path:
     compared = written(tmp_path / "comparisons.jsonl", {}, {"typical": "b"}, {"source": "t"})
     left_out = LeftOut()
     pairs, prob = read_typical_verdicts(annotated, corpora, "train", left_out, compared=compared)
-    assert {(pair.query, pair.response_a, pair.response_b) for pair in pairs} == {("Well?", "Yes.", "No.")}
+    assert {(pair.query, pair.response_a, pair.response_b) for pair in pairs} == {("Well?", "Ha!", "Sir.")}
     np.testing.assert_allclose(prob, [0.97, 0.3, 0.5, 0.85, 0.15], rtol=1e-6)
     assert "t 1" in str(left_out.note(len(pairs), corpora))
 
