@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -34,6 +34,10 @@ from crm.progress import progress_bar
 from crm.training.classifier.command import say_left_out, train_classifier
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from crm.protocol import Floats
     from crm.training.encoded import ResponseEncoder
 
@@ -335,12 +339,8 @@ def train_styles(
     from crm.training.styles import StyleComparisons, StyleOptions, fit_styles  # noqa: PLC0415
 
     _make_folder_of(out)
-    arrays, encode = load_arrays(weights), ResponseEncoder(Representation.load(representation), encoded)
-    if str(arrays["representation_digest"]) != encode.features.digest:
-        raise CRMError(
-            f"{weights.name} reads another representation than is trained on: name weights of the same one."
-        )
-    concepts = concept_classifier()
+    encode = ResponseEncoder(Representation.load(representation), encoded)
+    arrays, concepts = _arrays_of(weights, encode.features), concept_classifier()
     styles, left_out = concepts.names[concepts.countable :], LeftOut()
     trained, unseen = (
         read_style_comparisons(corpora, styles, split=split, left_out=left_out) for split in ("train", "dev")
@@ -352,14 +352,13 @@ def train_styles(
         gaming, _ = encode(gaming_answers(annotated, attacks, seed)[:attacks], on_progress)
         ordinary, _ = encode(ordinary_answers(annotated, attacks, seed), on_progress)
         seen, kept = (
-            StyleComparisons(
-                encoded_pairs(pairs, encode, on_progress)[0], said, gaming - ordinary.mean(axis=0)
-            )
+            StyleComparisons(encoded_pairs(pairs, encode, on_progress)[0], said)
             for pairs, said in (trained, unseen)
         )
     before = arrays["concept_directions"].astype(np.float32)
     with progress_bar("fits") as on_progress:
-        directions = fit_styles(before, seen, StyleOptions(seed=seed), on_progress)
+        held = replace(seen, attacks=gaming - ordinary.mean(axis=0))
+        directions = fit_styles(before, held, StyleOptions(seed=seed), on_progress)
     joined = dict(arrays) | {
         "concept_directions": directions.astype(np.float16),
         "version": np.array(version),
@@ -399,7 +398,8 @@ def train_general(
     check_general_data(corpora)
     _make_folder_of(out)
     encode = ResponseEncoder(Representation.load(representation), encoded)
-    before, arrays = _general_of(weights, encode.features), load_arrays(weights)
+    arrays = _arrays_of(weights, encode.features)
+    before = arrays["general"].astype(np.float32)
     general = _fitted_general(modern, corpora, encode, (instructions, prompts, seed))
     joined = dict(arrays) | {"general": general, "version": np.array(version)}
     np.savez_compressed(out, **joined)  # type: ignore[arg-type]
@@ -545,14 +545,19 @@ def _fitted_general(
 
 def _general_of(weights: Path, fitted: Representation) -> Floats:
     """Return other weights' direction of the default ranking. Raises CRMError: Theirs are other features."""
+    general: Floats = _arrays_of(weights, fitted)["general"].astype(np.float32)
+    return general
+
+
+def _arrays_of(weights: Path, fitted: Representation) -> Mapping[str, NDArray[Any]]:
+    """Return the arrays of weights on a representation. Raises CRMError: They read other features."""
     arrays = load_arrays(weights, "general", "representation_digest")
     if str(arrays["representation_digest"]) != fitted.digest:
         raise CRMError(
-            f"{weights.name} reads another representation than is trained on, so its default ranking cannot "
-            "be taken over: name weights of the same one."
+            f"{weights.name} reads another representation than is trained on, so nothing of it can be taken "
+            "over: name weights of the same one."
         )
-    general: Floats = arrays["general"].astype(np.float32)
-    return general
+    return arrays
 
 
 def _make_folder_of(out: Path) -> None:
