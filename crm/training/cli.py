@@ -56,7 +56,7 @@ generally preferred, and for the other side, are judged equally well."""
 _WIN_RATE_ERROR = (0.3, 0.6, 0.8, 0.5)
 """By how much win rates miss a careful reader's, in log-odds, of counted, known, other and no criteria:
 chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.gold_rankings``)."""
-VERSION = "10"
+VERSION = "11"
 _ORDINARY = 256
 """Pairs whose differences are kept to tell criteria at odds."""
 
@@ -336,7 +336,7 @@ def train_styles(
     from crm.training.comparisons import read_style_comparisons  # noqa: PLC0415
     from crm.training.embedded import encoded_pairs  # noqa: PLC0415
     from crm.training.encoded import ResponseEncoder  # noqa: PLC0415
-    from crm.training.styles import StyleComparisons, StyleOptions, fit_styles  # noqa: PLC0415
+    from crm.training.styles import StyleComparisons, StyleOptions, as_wide, fit_styles  # noqa: PLC0415
 
     _make_folder_of(out)
     encode = ResponseEncoder(Representation.load(representation), encoded)
@@ -358,7 +358,8 @@ def train_styles(
     before = arrays["concept_directions"].astype(np.float32)
     with progress_bar("fits") as on_progress:
         held = replace(seen, attacks=gaming - ordinary.mean(axis=0))
-        directions = fit_styles(before, held, StyleOptions(seed=seed), on_progress)
+        fitted = fit_styles(before, held, StyleOptions(seed=seed), on_progress)
+    directions = as_wide(fitted, before, seen.difference)
     joined = dict(arrays) | {
         "concept_directions": directions.astype(np.float16),
         "version": np.array(version),

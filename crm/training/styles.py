@@ -92,6 +92,16 @@ def fit_styles(
     return np.asarray(fitted / chosen.fits / spread, dtype=np.float32)
 
 
+def as_wide(fitted: Floats, before: Floats, difference: Floats) -> Floats:
+    """Return fitted directions ``[S, D]`` with margins as wide on the whole as before on ``[P, D]``.
+
+    Comparisons say which answer has more of a style, not how much styles weigh beside what is counted, which
+    thus keeps its weight.
+    """
+    wide, was = (np.std(difference @ each.T, axis=0).mean() for each in (fitted, before))
+    return np.asarray(fitted * (was / wide), dtype=np.float32)
+
+
 def _fit(
     start: torch.Tensor,
     data: tuple[torch.Tensor, torch.Tensor, torch.Tensor],

@@ -6,7 +6,7 @@ import pytest
 
 
 @pytest.fixture
-def corpora(tmp_path: Path) -> Path:
+def two_answers(tmp_path: Path) -> Path:
     folder = tmp_path / "modern_llms" / "s"
     folder.mkdir(parents=True)
     with gzip.open(folder / "responses.jsonl.gz", "wt", encoding="utf-8") as file:

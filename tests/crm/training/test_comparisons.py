@@ -41,11 +41,11 @@ def written(tmp_path: Path, *rows: dict[str, object]) -> Path:
     return path
 
 
-def test_each_side_meets_the_wishes_for_what_it_has_more_of(corpora: Path, tmp_path: Path) -> None:
+def test_each_side_meets_the_wishes_for_what_it_has_more_of(two_answers: Path, tmp_path: Path) -> None:
     path = written(tmp_path, ROW, ROW | {"split": "dev"})
     met: dict[bool, set[str]] = {True: set(), False: set()}
     for seed in range(30):
-        [(for_a, for_b)] = read_comparisons(corpora, WISHES, seed=seed, path=path)
+        [(for_a, for_b)] = read_comparisons(two_answers, WISHES, seed=seed, path=path)
         assert (for_a.pair.response_a, for_a.pair.response_b) == ("Ha!", "Sir.")
         assert (for_a.label, for_b.label) == (1.0, -1.0)
         assert len(for_a.extra) + len(for_b.extra) == 3
@@ -53,7 +53,7 @@ def test_each_side_meets_the_wishes_for_what_it_has_more_of(corpora: Path, tmp_p
         met[False] |= {criterion.text for criterion in for_b.extra}
 
     assert met == {True: {"joke", "no office", "no verse"}, False: {"no joke", "official", "verse"}}
-    [(dev, _)] = read_comparisons(corpora, WISHES, split="dev", path=path)
+    [(dev, _)] = read_comparisons(two_answers, WISHES, split="dev", path=path)
     assert dev.split == "dev"
 
 
@@ -66,22 +66,22 @@ def test_each_side_meets_the_wishes_for_what_it_has_more_of(corpora: Path, tmp_p
     ],
 )
 def test_a_row_that_cannot_be_read_is_refused(
-    corpora: Path, tmp_path: Path, change: dict[str, object], message: str
+    two_answers: Path, tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     with pytest.raises(CRMError, match=message):
-        read_comparisons(corpora, WISHES, path=written(tmp_path, ROW | change))
+        read_comparisons(two_answers, WISHES, path=written(tmp_path, ROW | change))
 
 
-def test_what_was_said_of_styles_is_read_from_several_files(corpora: Path, tmp_path: Path) -> None:
+def test_what_was_said_of_styles_is_read_from_several_files(two_answers: Path, tmp_path: Path) -> None:
     path = written(tmp_path, ROW, ROW | {"split": "dev"}, ROW | {"more_a": [], "more_b": ["funny"]})
-    pairs, said = read_style_comparisons(corpora, ("formal", "funny", "warm", "poetic"), paths=(path, path))
+    pairs, said = read_style_comparisons(two_answers, ("formal", "funny", "warm", "poetic"), paths=(path, path))
     assert [(pair.response_a, pair.response_b) for pair in pairs] == [("Ha!", "Sir.")] * 4
     np.testing.assert_array_equal(said, [[-1, 1, 0, -1], [0, -1, 0, 0]] * 2)
 
 
-def test_a_style_that_is_not_known_is_refused(corpora: Path, tmp_path: Path) -> None:
+def test_a_style_that_is_not_known_is_refused(two_answers: Path, tmp_path: Path) -> None:
     with pytest.raises(CRMError, match="row 1: 'poetic' is no known style"):
-        read_style_comparisons(corpora, ("formal", "funny"), paths=(written(tmp_path, ROW),))
+        read_style_comparisons(two_answers, ("formal", "funny"), paths=(written(tmp_path, ROW),))
 
 
 def test_the_bundled_comparisons_name_known_styles_and_keep_instructions_apart() -> None:

@@ -17,7 +17,7 @@ def written(path: Path, *changes: dict[str, object]) -> Path:
     return path
 
 
-def test_verdicts_of_annotators_and_of_readers_are_read(corpora: Path, tmp_path: Path) -> None:
+def test_verdicts_of_annotators_and_of_readers_are_read(two_answers: Path, tmp_path: Path) -> None:
     annotated = written(
         tmp_path / "annotations.jsonl",
         {"sure": 3},
@@ -27,16 +27,16 @@ def test_verdicts_of_annotators_and_of_readers_are_read(corpora: Path, tmp_path:
     )
     compared = written(tmp_path / "comparisons.jsonl", {}, {"typical": "b"}, {"source": "t"})
     left_out = LeftOut()
-    pairs, prob = read_typical_verdicts(annotated, corpora, "train", left_out, compared=compared)
+    pairs, prob = read_typical_verdicts(annotated, two_answers, "train", left_out, compared=compared)
     assert {(pair.query, pair.response_a, pair.response_b) for pair in pairs} == {("Well?", "Ha!", "Sir.")}
     np.testing.assert_allclose(prob, [0.97, 0.3, 0.5, 0.85, 0.15], rtol=1e-6)
-    assert "t 1" in str(left_out.note(len(pairs), corpora))
+    assert "t 1" in str(left_out.note(len(pairs), two_answers))
 
 
-def test_a_verdict_that_is_none_is_refused(corpora: Path, tmp_path: Path) -> None:
+def test_a_verdict_that_is_none_is_refused(two_answers: Path, tmp_path: Path) -> None:
     annotated = written(tmp_path / "annotations.jsonl", {"sure": 3, "typical": "both"})
     with pytest.raises(CRMError, match=r"annotations\.jsonl, row 1: 'both'"):
-        read_typical_verdicts(annotated, corpora, "train", compared=LATER_COMPARISONS)
+        read_typical_verdicts(annotated, two_answers, "train", compared=LATER_COMPARISONS)
 
 
 def test_ties_are_no_verdicts() -> None:

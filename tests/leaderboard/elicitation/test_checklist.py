@@ -131,11 +131,13 @@ STYLES = {
 """Labels for what each was told to be: “careful, weighs both sides, caveats, a question back”, …"""
 FIRST_LINES = 3
 CHOICES = 12
+DRAWS, NAMED = 5, 4
+"""Of so many draws of others' responses the style is among the first lines in so many."""
 
 
-def candidates_with(favourite: int, candidates: CandidatePairs) -> CandidatePairs:
+def candidates_with(favourite: int, candidates: CandidatePairs, seed: int) -> CandidatePairs:
     """Of every query the favourite's response and a random other."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     allowed = np.zeros_like(candidates.allowed)
     for query in np.flatnonzero(candidates.allowed[favourite] & (candidates.allowed.sum(axis=0) > 1)):
         others = np.setdiff1d(np.flatnonzero(candidates.allowed[:, query]), [favourite])
@@ -143,10 +145,11 @@ def candidates_with(favourite: int, candidates: CandidatePairs) -> CandidatePair
     return dataclasses.replace(candidates, allowed=allowed)
 
 
-def learnt_from_favourite(service: Service, llm: str) -> tuple[ChecklistLine, ...]:
+def learnt_from_favourite(service: Service, llm: str, seed: int) -> tuple[ChecklistLine, ...]:
     """The checklist of one who always takes the favourite's response."""
     favourite = service.benchmark("dailybench").llms.index(llm)
-    session = ElicitationSession.start(candidates_with(favourite, candidate_pairs(service, "dailybench", ())))
+    candidates = candidate_pairs(service, "dailybench", ())
+    session = ElicitationSession.start(candidates_with(favourite, candidates, seed))
     for _ in range(CHOICES):
         session = session.chosen(
             ChoiceOutcome.FIRST if session.pair.first == favourite else ChoiceOutcome.SECOND
@@ -158,7 +161,13 @@ def learnt_from_favourite(service: Service, llm: str) -> tuple[ChecklistLine, ..
 
 @pytest.mark.parametrize("llm", named_but("stepwise", among=STYLES))
 def test_the_first_lines_name_the_favourites_style(service: Service, llm: str) -> None:
-    lines = learnt_from_favourite(service, llm)[:FIRST_LINES]
+    wanted = [
+        {
+            line.label
+            for line in learnt_from_favourite(service, llm, seed)[:FIRST_LINES]
+            if line.criterion.polarity is Polarity.WANT
+        }
+        for seed in range(DRAWS)
+    ]
 
-    wanted = {line.label for line in lines if line.criterion.polarity is Polarity.WANT}
-    assert wanted & STYLES[llm], wanted
+    assert sum(bool(labels & STYLES[llm]) for labels in wanted) >= NAMED, wanted

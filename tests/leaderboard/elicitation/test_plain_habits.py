@@ -40,20 +40,11 @@ def habits(dailybench: LoadedBenchmark) -> dict[str, Habit]:
 @pytest.mark.parametrize("name", HABITS)
 @pytest.mark.parametrize("learn", [Field.chosen, Field.remembered])
 def test_the_first_line_names_a_plain_habit(
-    request: pytest.FixtureRequest,
     field: Field,
     habits: dict[str, Habit],
     name: str,
     learn: Callable[[Field, Habit], tuple],
 ) -> None:
-    if (name, learn) == ("more words", Field.chosen):
-        request.applymarker(
-            pytest.mark.xfail(
-                reason="Since version 10 of the judge the first line is history and culture, before in "
-                "depth: of the assistants' answers the longer ones have more of it.",
-                strict=True,
-            )
-        )
     lines = learn(field, habits[name])
 
     assert habits[name].names(lines[0].criterion), [line.label for line in lines]
