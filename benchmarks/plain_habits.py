@@ -5,9 +5,9 @@
 Every person goes by one thing alone, or by two alike, and never errs: of two answers they take the one with
 more of something that can be counted, or the one with less (where there is no difference, both or neither),
 or the one with more of a criterion of the library, by the judge. They choose on pairs that the page would
-show, or have chosen before on random pairs. What is counted is counted in the texts by
-``benchmarks._counts``, which shares no code with the judge. A line names a habit where the judge reads it
-as a wish for that, with the right sign.
+show, or have chosen before on random pairs; and then they name those of the offered wishes that they went by.
+What is counted is counted in the texts by ``benchmarks._counts``, which shares no code with the judge. A line
+names a habit where the judge reads it as a wish for that, with the right sign.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from db import DatabaseError
 from leaderboard.elicitation.acquisition import CandidatePairs
 from leaderboard.elicitation.checklist import ChecklistLine
 from leaderboard.elicitation.choice_model import ChoiceOutcome, ResponsePair
-from leaderboard.elicitation.history.learn import weighted_lines
+from leaderboard.elicitation.clarifying import ClarifyingReply, clarifying_question
+from leaderboard.elicitation.history.learn import HistoryMargins, weighted_lines
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins
-from leaderboard.elicitation.posterior import posterior_given
+from leaderboard.elicitation.posterior import PreferencePosterior, posterior_given
 from leaderboard.elicitation.session import ElicitationSession, candidate_pairs, session_checklist
 from leaderboard.errors import LeaderboardError
 from leaderboard.service import Service
@@ -127,15 +128,37 @@ class Field:
 
     def chosen(self, habit: Habit) -> tuple[ChecklistLine, ...]:
         """Return the checklist after so many choices on the pairs that the page shows."""
+        return session_checklist(self._session(habit), criterion_library())
+
+    def clarified(self, habit: Habit) -> tuple[ChecklistLine, ...]:
+        """Return the checklist after these choices and what the page then asks, answered by the habit."""
+        session, library = self._session(habit), criterion_library()
+        while question := session.to_clarify:
+            session = session.clarify(each for each in question.offered if habit.names(each.of(library)))
+        return session_checklist(session, library)
+
+    def _session(self, habit: Habit) -> ElicitationSession:
         session = ElicitationSession.start(self.candidates)
         for _ in range(self.choices):
             session = session.chosen(habit.answer(session.pair))
-        return session_checklist(session, criterion_library())
+        return session
 
     def remembered(self, habit: Habit) -> tuple[ChecklistLine, ...]:
         """Return the checklist from twice as many decided choices between random answers, made before."""
+        past, posterior = self._remembered(habit)
+        return weighted_lines(posterior, past)
+
+    def recognised(self, habit: Habit) -> tuple[ChecklistLine, ...]:
+        """Return the checklist from these choices and what the page then asks, answered by the habit."""
+        past, posterior = self._remembered(habit)
+        while question := clarifying_question(posterior, past.sides(), past.benchmark.spread):
+            named = frozenset(each for each in question.offered if habit.names(each.of(past.library)))
+            posterior = posterior.after(ClarifyingReply(question, named))
+        return weighted_lines(posterior, past)
+
+    def _remembered(self, habit: Habit) -> tuple[HistoryMargins, PreferencePosterior]:
         past = margins_of_taken([*self._taken(habit)], self.candidates.margins)
-        return weighted_lines(posterior_given(past.choices, past.margins), past)
+        return past, posterior_given(past.choices, past.margins)
 
     def _taken(self, habit: Habit) -> Iterator[ResponsePair]:
         """Yield pairs of which the first response was taken, each on a query of its own."""
@@ -183,7 +206,12 @@ def measure(
     texts = [[loaded.text_at(llm, query) for query in range(loaded.n_queries)] for llm in loaded.respondents]
     rows, failures = [], list[str]()
     for kind, habits in _people(texts, field.candidates.margins, mixtures).items():
-        for way, learn in (("choices", field.chosen), ("history", field.remembered)):
+        for way, learn in (
+            ("choices", field.chosen),
+            ("choices, and which of these it was", field.clarified),
+            ("history", field.remembered),
+            ("history, and which of these it was", field.recognised),
+        ):
             learnt = {habit.name: (habit, learn(habit)) for habit in habits}
             missed = [
                 f"{name} ({way}: {_said(lines)})"

@@ -24,6 +24,7 @@ from leaderboard.elicitation.text import (
 from leaderboard.limits import reading
 from leaderboard.sentences import listed
 from pages._ui.checklist import NextStep, edit_checklists
+from pages._ui.clarifying import Clarifying
 from pages._ui.elicitation import (
     at_checklist,
     choose_between_answers,
@@ -144,6 +145,7 @@ def _learn_here(way: str) -> None:
                 service().benchmark(slug),
                 elicitation,
                 *_next_steps(way),
+                to_choices=lambda: _go(_CHOICES),
                 why=SETTLED_SENTENCE if early else "",
             )
         elif way == _CHOICES:
@@ -278,7 +280,17 @@ def _show_learnt(learnt: HistoryChecklist, reading: str) -> None:
         learnt.checklists,
         learnt_from=learnt_from_sentence(learnt.n_choices),
         next_steps=[NextStep("Bring another file", "history:again", _bring_another, ":material/arrow_back:")],
+        clarifying=Clarifying(
+            learnt.to_clarify,
+            learnt.clarified,
+            on_reply=lambda named: _keep_learnt(learnt.clarify(named), reading),
+            on_undo=lambda: _keep_learnt(learnt.without_last_reply(), reading),
+        ),
     )
+
+
+def _keep_learnt(learnt: HistoryChecklist, reading: str) -> None:
+    st.session_state[_LEARNT] = learnt, reading
 
 
 def _bring_another() -> None:

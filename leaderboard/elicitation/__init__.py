@@ -7,6 +7,7 @@
 - `acquisition`: which pair to show next, and what the posterior says of the ranking
 - `interview`: questions, which to ask next, what a reply says, and their wording by an LLM
 - `checklist`: the posterior as Essential, Important and Optional lines, with their evidence
+- `clarifying`: which of several wishes that choices do not tell apart a person went by
 - `tastes`: what is known of a person who may like other things in some categories
 - `per_category`: checklists per category, where they differ
 - `session`: choices and replies so far, with undo, and their checklist: what a page holds

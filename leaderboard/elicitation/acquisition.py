@@ -14,6 +14,7 @@ Beside it: how sure the ranking is that the posterior expects.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -152,29 +153,47 @@ def random_pair(candidates: CandidatePairs, seen: frozenset[int], seed: int) -> 
 
 
 def next_pair(
-    posterior: PreferencePosterior, candidates: CandidatePairs, seen: frozenset[int] = frozenset()
+    posterior: PreferencePosterior,
+    candidates: CandidatePairs,
+    seen: frozenset[int] = frozenset(),
+    about: Callable[[Draws], Floats] | None = None,
 ) -> ResponsePair:
     """Return the pair with the largest gain among some thousand random ones, the same for the same choices.
 
     Queries that were ``seen`` before come again only when there are no others.
+
+    Args:
+        about: What is to be learnt of a person, centred with a total variance of 1 ``[N, L]``; by default how
+            they rank the LLMs.
     """
     random = np.random.default_rng([posterior.seed, len(posterior.observed), 2])
     few = posterior.sample(_FEW)
-    best = _best_pairs(few, candidates, candidates.draw(_CANDIDATES, seen, random), _STAY)
+    best = _best_pairs(few, candidates, candidates.draw(_CANDIDATES, seen, random), _STAY, about)
     for _ in range(_SWEEPS):
         neighbours = candidates.neighbours(best[:_IMPROVED])
-        best = _best_pairs(few, candidates, np.unique(np.concatenate([best, neighbours]), axis=0), _STAY)
-    return ResponsePair(*map(int, _best_pairs(posterior.sample(_MANY), candidates, best, 1)[0]))
+        best = _best_pairs(
+            few, candidates, np.unique(np.concatenate([best, neighbours]), axis=0), _STAY, about
+        )
+    return ResponsePair(*map(int, _best_pairs(posterior.sample(_MANY), candidates, best, 1, about)[0]))
 
 
 def _best_pairs(
-    draws: Draws, candidates: CandidatePairs, pairs: NDArray[np.intp], size: int
+    draws: Draws,
+    candidates: CandidatePairs,
+    pairs: NDArray[np.intp],
+    size: int,
+    about: Callable[[Draws], Floats] | None,
 ) -> NDArray[np.intp]:
     """Return the pairs with the largest gains, best first ``[size, 3]``."""
-    return pairs[np.argsort(-gains(draws, candidates, pairs), kind="stable")[:size]]
+    return pairs[np.argsort(-gains(draws, candidates, pairs, about), kind="stable")[:size]]
 
 
-def gains(draws: Draws, candidates: CandidatePairs, pairs: NDArray[np.intp]) -> NDArray[np.float64]:
+def gains(
+    draws: Draws,
+    candidates: CandidatePairs,
+    pairs: NDArray[np.intp],
+    about: Callable[[Draws], Floats] | None = None,
+) -> NDArray[np.float64]:
     """Return the gain ``[C]`` of pairs (query, first, second) ``[C, 3]`` under draws of equal weight."""
     query, first, second = pairs.T
     relative = candidates.margins.relative
@@ -185,8 +204,8 @@ def gains(draws: Draws, candidates: CandidatePairs, pairs: NDArray[np.intp]) -> 
         draws.tie,
     )
     about_weights = _entropy(prob.mean(axis=1)) - _entropy(prob).mean(axis=0)
-    about_ranking = explained_variance(prob, standardised_ranks(draws, candidates))
-    return np.asarray(about_ranking + _CURIOSITY * about_weights, dtype=np.float64)
+    wanted = standardised_ranks(draws, candidates) if about is None else about(draws)
+    return np.asarray(explained_variance(prob, wanted) + _CURIOSITY * about_weights, dtype=np.float64)
 
 
 def explained_variance(prob: Floats, ranks: Floats) -> NDArray[np.float64]:
@@ -194,7 +213,7 @@ def explained_variance(prob: Floats, ranks: Floats) -> NDArray[np.float64]:
 
     Args:
         prob: Probability of each of O outcomes for each of N equally weighted draws ``[O, N, C]``.
-        ranks: Standardised ranks of the LLMs ``[N, L]``.
+        ranks: Standardised ranks of the LLMs, or of whatever is to be learnt ``[N, L]``.
     """
     shift = np.einsum("onc,nl->ocl", prob, ranks, optimize=True) / len(ranks)
     return np.asarray((np.square(shift).sum(axis=2) / prob.mean(axis=1)).sum(axis=0), dtype=np.float64)
@@ -203,10 +222,14 @@ def explained_variance(prob: Floats, ranks: Floats) -> NDArray[np.float64]:
 def standardised_ranks(draws: Draws, candidates: CandidatePairs) -> Floats:
     """Return the ranks of the LLMs for each draw, centred and scaled to a total variance of 1 ``[N, L]``."""
     score = candidates.scores(draws)
-    ranks = score.argsort(axis=1).argsort(axis=1).astype(np.float32)
-    ranks -= ranks.mean(axis=0)
-    total = float(ranks.var(axis=0).sum())
-    return ranks / np.float32(total**0.5) if total > 0 else ranks
+    return standardised(score.argsort(axis=1).argsort(axis=1).astype(np.float32))
+
+
+def standardised(values: Floats) -> Floats:
+    """Return values ``[N, L]`` centred and scaled to a total variance of 1; zeros where nothing varies."""
+    centred = values - values.mean(axis=0)
+    total = float(centred.var(axis=0).sum())
+    return np.asarray(centred / total**0.5 if total > 0 else centred, dtype=np.float32)
 
 
 def _entropy(prob: Floats) -> Floats:

@@ -162,7 +162,10 @@ def session_checklists(
         margins,
         margins.gram,
         [categories[choice.pair.query] for choice in session.choices],
-        [ObservedReply(reply.question, reply.option, margins.gram) for reply in session.replies],
+        [
+            *(ObservedReply(reply.question, reply.option, margins.gram) for reply in session.replies),
+            *session.clarified,
+        ],
         seed=session.posterior.seed,
     )
     if found is None or len(found.groups) < 2:  # noqa: PLR2004

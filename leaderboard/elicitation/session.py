@@ -1,21 +1,16 @@
 """One person's elicitation on a benchmark: choices and replies with undo, and the checklist they lead to.
 
-What a person states outright belongs on their checklist, whatever else could describe a benchmark's responses
-as well. The posterior knows only which responses an answer goes with, so a checklist made from it alone would
-tell somebody who asked for numbered steps that they like checklists or thoroughness. After an interview the
-lines are therefore the criteria that the chosen options name, and those lines of the posterior's checklist
-that the choices support. Weights are fitted to the posterior as there, so that they still say how much each
-matters; a wish that the fit can do without comes last.
+What a person states outright, in the interview or when asked which of several wishes they went by, belongs on
+their checklist (``clarifying.with_stated``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crm import registry
 from crm.embedded.representation import representation
@@ -26,10 +21,6 @@ from leaderboard.elicitation.checking import Check, draw_check, is_check
 from leaderboard.elicitation.checklist import (
     ChecklistLine,
     checklist,
-    count_evidence,
-    fit_weights,
-    grade_shares,
-    polarity_of,
     supporting_replies,
 )
 from leaderboard.elicitation.choice_model import (
@@ -39,6 +30,14 @@ from leaderboard.elicitation.choice_model import (
     ResponsePair,
     chosen_and_rejected,
 )
+from leaderboard.elicitation.clarifying import (
+    ClarifyingQuestion,
+    ClarifyingReply,
+    SignedCriterion,
+    clarifying_question,
+    followed_of,
+    with_stated,
+)
 from leaderboard.elicitation.interview import (
     InterviewQuestion,
     InterviewReply,
@@ -47,14 +46,14 @@ from leaderboard.elicitation.interview import (
     next_question,
 )
 from leaderboard.elicitation.library import LibraryCriterion
-from leaderboard.elicitation.margins import benchmark_margins
-from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior
+from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins
+from leaderboard.elicitation.posterior import Observation, ObservedChoices, PreferencePosterior
 from leaderboard.errors import LeaderboardError
 from leaderboard.selection import queries_with
 from leaderboard.service import Service
 
-_MIN_WEIGHT = 1e-3
-"""Of the fit's largest weight: what a wish counts that the fit can do without."""
+PAIRS_APART = 3
+"""Pairs that tell wishes apart before it is the LLMs' turn again."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def _response_text(benchmark: LoadedBenchmark, row: int, query: int) -> str | No
     return benchmark.text_at(benchmark.respondents[row], query)
 
 
-Step = Choice | InterviewReply
+Step = Choice | InterviewReply | ClarifyingReply
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +120,8 @@ class ElicitationSession:
         undone: A choice that was undone, whose pair is shown again; None for the pair whose turn it is.
         checks: The choices between pairs drawn at random, with what was foretold of them.
         draw_seed: Of these draws, the person's own.
+        apart: Wishes that the next pairs are to tell apart, in place of LLMs.
+        apart_until: Number of choices up to which they are.
     """
 
     candidates: CandidatePairs
@@ -129,6 +130,8 @@ class ElicitationSession:
     undone: Choice | None = None
     checks: tuple[Check, ...] = ()
     draw_seed: int = 0
+    apart: tuple[SignedCriterion, ...] = ()
+    apart_until: int = 0
 
     @classmethod
     def start(cls, candidates: CandidatePairs, *, seed: int = 0, draw_seed: int = 0) -> ElicitationSession:
@@ -147,6 +150,11 @@ class ElicitationSession:
         return tuple(step for step in self.steps if isinstance(step, InterviewReply))
 
     @property
+    def clarified(self) -> tuple[ClarifyingReply, ...]:
+        """What was said of which wishes the choices were made by."""
+        return tuple(step for step in self.steps if isinstance(step, ClarifyingReply))
+
+    @property
     def pair(self) -> ResponsePair:
         """What is to be chosen from next."""
         return self._shown[0]
@@ -160,12 +168,19 @@ class ElicitationSession:
         if is_check(n_choices):
             return draw_check(self.candidates, np.random.default_rng([self.draw_seed, n_choices]))
         seen = frozenset(choice.pair.query for choice in self.choices)
-        return next_pair(self.posterior, self.candidates, seen), None
+        apart = partial(followed_of, criteria=self.apart) if n_choices < self.apart_until else None
+        return next_pair(self.posterior, self.candidates, seen, apart), None
 
     @cached_property
     def question(self) -> InterviewQuestion | None:
         """What is to be asked next; None where the interview is over."""
         return next_question(self.posterior, self.candidates, interview_questions())
+
+    @cached_property
+    def to_clarify(self) -> ClarifyingQuestion | None:
+        """Which wishes to ask about that the choices do not tell apart; None for none."""
+        margins = self.candidates.margins
+        return clarifying_question(self.posterior, chosen_and_rejected(self.choices, margins), margins.spread)
 
     @property
     def agreement(self) -> float:
@@ -191,7 +206,24 @@ class ElicitationSession:
             raise ValueError("There is no question to reply to.")
         return self._after(InterviewReply(self.question, option, text or self.question.options[option]))
 
-    def without_last(self, kind: type[Choice] | type[InterviewReply]) -> ElicitationSession:
+    def clarify(self, named: Iterable[SignedCriterion]) -> ElicitationSession:
+        """Return the session after the person said which wishes they went by; a ValueError if not asked."""
+        if self.to_clarify is None:
+            raise ValueError("There is nothing to clarify.")
+        return self._after(ClarifyingReply(self.to_clarify, frozenset(named)))
+
+    def telling_apart(self) -> ElicitationSession:
+        """Return the session whose next pairs tell apart what it would ask about; as it is without that."""
+        if self.to_clarify is None:
+            return self
+        return replace(
+            self,
+            undone=None,
+            apart=self.to_clarify.offered,
+            apart_until=len(self.choices) + PAIRS_APART,
+        )
+
+    def without_last(self, kind: type[Step]) -> ElicitationSession:
         """Return the session without the last choice, whose pair is shown again, or without the last reply.
 
         The posterior is computed again from all other steps. Where there is nothing to undo, it stays the
@@ -214,11 +246,13 @@ class ElicitationSession:
 
     def _after(self, step: Step) -> ElicitationSession:
         margins = self.candidates.margins
-        observed = (
-            ObservedChoices.of([step], margins)
-            if isinstance(step, Choice)
-            else ObservedReply(step.question, step.option, margins.gram)
-        )
+        observed: Observation
+        if isinstance(step, Choice):
+            observed = ObservedChoices.of([step], margins)
+        elif isinstance(step, InterviewReply):
+            observed = ObservedReply(step.question, step.option, margins.gram)
+        else:
+            observed = step
         checks = self.checks
         if isinstance(step, Choice) and step.draw is not None:
             checks = (*checks, Check.of(step, step.draw, self.posterior))
@@ -228,6 +262,8 @@ class ElicitationSession:
             (*self.steps, step),
             checks=checks,
             draw_seed=self.draw_seed,
+            apart=self.apart,
+            apart_until=self.apart_until,
         )
 
 
@@ -239,42 +275,23 @@ def session_checklist(
     sides = chosen_and_rejected(session.choices, margins)
     learnt = checklist(posterior, margins, library, sides)
     wishes = [wish for reply in session.replies if (wish := _named_criteria(reply))]
-    if not wishes:
+    lines = with_stated(
+        learnt, posterior, margins, library, sides, clarified=session.clarified, wishes=wishes
+    )
+    if lines is learnt:
         return learnt
-    signs = {line.index: line.criterion.polarity.sign for line in learnt if line.evidence.supporting}
-    for wish in wishes:
-        signs |= wish
-    indices, sign = np.array(list(signs)), np.array(list(signs.values()))
-    among = margins.gram[np.ix_(indices, indices)] * np.outer(sign, sign)
-    fitted = fit_weights(among, sign * (margins.gram[indices] @ posterior.mean))
-    weight = _with_minimum(indices, fitted, wishes)
-    order = [place for place in np.argsort(-weight, kind="stable") if weight[place] > 0]
-    share = weight[order] / weight.sum()
-    chosen = [int(index) for index in indices[order]]
-    polarity = [polarity_of(signs[index]) for index in chosen]
-    counted = count_evidence(chosen, polarity, sides, margins.spread)
-    evidence = [
-        replace(counts, replies=supporting_replies(index, each, margins, session.replies))
-        for index, each, counts in zip(chosen, polarity, counted, strict=True)
-    ]
-    rows = zip(chosen, polarity, grade_shares(share), share.tolist(), evidence, strict=True)
-    return tuple(ChecklistLine.of(*row, library=library, posterior=posterior) for row in rows)
+    return tuple(_with_replies(line, margins, session.replies) for line in lines)
+
+
+def _with_replies(
+    line: ChecklistLine, margins: CriterionMargins, replies: Sequence[InterviewReply]
+) -> ChecklistLine:
+    found = supporting_replies(line.index, line.criterion.polarity, margins, replies)
+    evidence = line.evidence
+    return replace(line, evidence=replace(evidence, replies=(*evidence.replies, *found)))
 
 
 def _named_criteria(reply: InterviewReply) -> dict[int, float]:
     """Return the criteria that the option taken names, and whether it wants (1) or avoids (−1) them."""
     weights = reply.question.weights[reply.option]
     return {int(index): float(np.sign(weights[index])) for index in np.flatnonzero(weights)}
-
-
-def _with_minimum(
-    indices: NDArray[np.intp], weight: NDArray[np.float64], wishes: Sequence[dict[int, float]]
-) -> NDArray[np.float64]:
-    """Return the weights, with a little for the first criterion of every wish that has none."""
-    kept = weight.copy()
-    least = _MIN_WEIGHT * (float(weight.max()) or 1.0)
-    for wish in wishes:
-        rows = np.flatnonzero(np.isin(indices, list(wish)))
-        if not (kept[rows] > 0).any():
-            kept[rows[0]] = least
-    return kept

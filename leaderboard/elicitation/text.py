@@ -47,6 +47,11 @@ def learnt_from_sentence(n_choices: int, n_replies: int = 0) -> str:
     return f"Learnt from {' and '.join(counts)}."
 
 
+def named_sentence(labels: Sequence[str]) -> str:
+    """Return what a person said they went by: “You went by: Short answers, Warm.”"""
+    return f"You went by: {', '.join(labels)}." if labels else "You went by none of those."
+
+
 def list_heading(categories: Sequence[str]) -> str:
     """Return what a list is for: “For Gaming and Puzzles & Logic”, “Everywhere else”."""
     return f"For {listed(categories, 'and')}" if categories else "Everywhere else"

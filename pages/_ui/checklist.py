@@ -12,6 +12,7 @@ from crm.errors import CriterionError
 from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
 from leaderboard.elicitation.per_category import CategoryChecklist
 from leaderboard.elicitation.text import evidence_sentence, list_heading, several_lists_sentence
+from pages._ui.clarifying import Clarifying, ask_which
 from pages._ui.session import change_criteria, plain
 
 _WISH_WIDTH = 420
@@ -33,8 +34,12 @@ def edit_checklists(
     learnt_from: str,
     certainty: str | None = None,
     next_steps: Sequence[NextStep],
+    clarifying: Clarifying | None = None,
 ) -> None:
     """Draw the lists, each with its lines, the weightiest first, to be edited.
+
+    Args:
+        clarifying: What is asked first, where the choices do not tell wishes apart.
 
     Edits last as long as the same lines are learnt.
     """
@@ -42,6 +47,8 @@ def edit_checklists(
     st.markdown(plain(f"{learnt_from} Change what is not right, then rank."))
     if certainty is not None:
         st.caption(plain(certainty))
+    if clarifying is not None:
+        ask_which(clarifying, "checklist:clarifying")
     if not any(each.lines for each in checklists):
         st.info("Nothing was learnt from that: your answers do not point anywhere yet.")
     if len(checklists) > 1:

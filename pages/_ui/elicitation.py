@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -10,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.elicitation.checklist import criteria_of
 from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, ResponsePair
+from leaderboard.elicitation.clarifying import ClarifyingReply
 from leaderboard.elicitation.interview import (
     MAX_QUESTIONS,
     Interviewer,
@@ -33,6 +35,7 @@ from leaderboard.render.responses import pair_html, query_html
 from leaderboard.user_data.session_data import is_of_session
 from leaderboard.view import View
 from pages._ui.checklist import NextStep, edit_checklists
+from pages._ui.clarifying import Clarifying
 from pages._ui.corrected import show_corrected
 from pages._ui.session import SHOWN_ERRORS, page_colour, plain, service, stay
 
@@ -92,10 +95,20 @@ def _start_again() -> None:
 
 
 def show_checklist(
-    benchmark: LoadedBenchmark, elicitation: ElicitationSession, *next_steps: NextStep, why: str = ""
+    benchmark: LoadedBenchmark,
+    elicitation: ElicitationSession,
+    *next_steps: NextStep,
+    to_choices: Callable[[], None],
+    why: str = "",
 ) -> None:
-    """Draw the checklists that the choices and answers lead to; ``why`` says why they are shown now."""
-    learnt_from = learnt_from_sentence(len(elicitation.choices), len(elicitation.replies))
+    """Draw the checklists that the choices and answers lead to.
+
+    Args:
+        to_choices: Goes to choosing between answers, before the page is run again.
+        why: Why they are shown now.
+    """
+    n_answers = len(elicitation.replies) + len(elicitation.clarified)
+    learnt_from = learnt_from_sentence(len(elicitation.choices), n_answers)
     found = _checklists(benchmark, elicitation)
     if len(found) > 1 and not _by_topic(len(found)):
         found = (CategoryChecklist((), session_checklist(elicitation, criterion_library())),)
@@ -105,12 +118,28 @@ def show_checklist(
         # How sure the ranking is, is known of one list for everything.
         certainty=agreement_sentence(elicitation.agreement) if len(found) == 1 else None,
         next_steps=(*next_steps, NextStep("Start again", "find:again", _start_again)),
+        # By topic a person may go by each of the wishes somewhere.
+        clarifying=_clarifying(elicitation, to_choices) if len(found) == 1 else None,
     )
     if elicitation.choices:
         st.subheader("Corrected by your votes", anchor=False)
         slug, topics = st.session_state.find_benchmark[0], st.session_state.find_topics
         lines = session_checklist(elicitation, criterion_library())
         show_corrected(View(slug, topics, criteria_of(lines)), elicitation)
+
+
+def _clarifying(elicitation: ElicitationSession, to_choices: Callable[[], None]) -> Clarifying:
+    def tell_apart() -> None:
+        keep_elicitation(elicitation.telling_apart())
+        to_choices()
+
+    return Clarifying(
+        elicitation.to_clarify,
+        elicitation.clarified,
+        on_reply=lambda named: keep_elicitation(elicitation.clarify(named)),
+        on_undo=lambda: keep_elicitation(elicitation.without_last(ClarifyingReply)),
+        on_apart=tell_apart,
+    )
 
 
 def _checklists(benchmark: LoadedBenchmark, elicitation: ElicitationSession) -> tuple[CategoryChecklist, ...]:

@@ -70,6 +70,70 @@ def test_always_taking_the_shorter_answer_ranks_the_concise_assistant_first(page
     assert criteria
 
 
+@pytest.fixture
+def unclear(page: AppTest) -> AppTest:
+    """The checklist of somebody who took the shorter answer eight times."""
+    for _ in range(8):
+        first, second = answers(page)
+        page.button(key="find:first" if len(first) < len(second) else "find:second").click().run()
+    page.button(key="find:checklist").click().run()
+    return page
+
+
+def first_line(page: AppTest) -> str:
+    return next(field.value for field in page.text_input if field.label == "Criterion 1")
+
+
+def said(page: AppTest) -> str:
+    return " ".join(element.value for element in page.markdown).replace("\\", "")
+
+
+def test_what_choices_do_not_tell_apart_is_asked_and_can_be_taken_back(unclear: AppTest) -> None:
+    page = unclear
+    question, before = page.session_state.elicitation.to_clarify, first_line(page)
+    assert "Which of these did you go by?" in [heading.value for heading in page.subheader]
+    labels = [each.label(criterion_library()) for each in question.offered]
+    assert "Short answers" in labels
+    wanted = question.offered[labels.index("Short answers")]
+    [pills] = [group for group in page.button_group if str(group.key).startswith("checklist:clarifying")]
+    pills.set_value([wanted])
+    page.button(key="checklist:clarifying:these").click().run()
+
+    assert not page.exception
+    assert first_line(page) == "Short answers"
+    assert "You went by: Short answers." in said(page)
+    assert "Learnt from 8 choices and 1 answer." in said(page)
+    assert "You answered “Short answers”." in " ".join(each.value for each in page.caption)
+    page.button(key="checklist:clarifying:undo").click().run()
+    assert first_line(page) == before
+    assert "You went by" not in said(page)
+
+
+def test_none_of_these_is_an_answer_and_nothing_picked_is_none(unclear: AppTest) -> None:
+    page = unclear
+    offered = page.session_state.elicitation.to_clarify.offered
+    page.button(key="checklist:clarifying:these").click().run()
+    assert not page.session_state.elicitation.clarified
+    page.button(key="checklist:clarifying:none").click().run()
+
+    assert not page.exception
+    assert "You went by none of those." in said(page)
+    again = page.session_state.elicitation.to_clarify
+    assert again is None or not set(again.offered) & set(offered)
+
+
+def test_who_is_not_sure_is_shown_answers_that_differ(unclear: AppTest) -> None:
+    page = unclear
+    offered = page.session_state.elicitation.to_clarify.offered
+    page.button(key="checklist:clarifying:apart").click().run()
+
+    assert not page.exception
+    assert page.session_state.elicitation.apart == offered
+    assert len(answers(page)) == 2
+    page.button(key="find:checklist").click().run()
+    assert not page.exception
+
+
 def test_an_emptied_line_is_left_out(page: AppTest) -> None:
     page.button(key="find:first").click().run()
     page.button(key="find:checklist").click().run()

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from crm.paths import BUNDLED
+from leaderboard.elicitation.library import criterion_library
 from leaderboard.service import Service
 from tests.leaderboard.elicitation.history.test_exports import EXPORTS, FILES
 from tests.leaderboard.elicitation.samples import concise_choices
@@ -45,6 +46,24 @@ def test_choices_become_a_checklist_that_ranks(page: AppTest, service: Service) 
     assert [item.text for item in page.session_state.view.criteria] == lines
     # What the session holds of the upload is what was learnt, and no text of it.
     assert not any("chosen" in str(value) for value in page.session_state.history_learnt)
+
+
+def test_what_past_choices_do_not_tell_apart_is_asked(page: AppTest, service: Service) -> None:
+    upload(page, concise_choices(service, 8), "mine.jsonl")
+    question = page.session_state.history_learnt[0].to_clarify
+    assert question is not None
+    before = [field.value for field in page.text_input if field.label.startswith("Criterion")]
+    [pills] = [group for group in page.button_group if str(group.key).startswith("checklist:clarifying")]
+    picked = question.offered[-1]
+    pills.set_value([picked])
+    page.button(key="checklist:clarifying:these").click().run()
+
+    assert not page.exception
+    lines = [field.value for field in page.text_input if field.label.startswith("Criterion")]
+    assert lines[0] == picked.of(criterion_library()).text
+    assert "You went by: " in texts(page)
+    page.button(key="checklist:clarifying:undo").click().run()
+    assert [field.value for field in page.text_input if field.label.startswith("Criterion")] == before
 
 
 def test_another_file_may_be_brought(page: AppTest) -> None:

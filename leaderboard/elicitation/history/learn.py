@@ -26,9 +26,9 @@ learnt from choices on other queries. Texts are read in memory, and nothing is s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,14 @@ from leaderboard.elicitation.checklist import (
     polarity_of,
 )
 from leaderboard.elicitation.choice_model import Choice, ResponsePair, chosen_and_rejected
+from leaderboard.elicitation.clarifying import (
+    ClarifyingQuestion,
+    ClarifyingReply,
+    SignedCriterion,
+    clarified_in,
+    clarifying_question,
+    with_stated,
+)
 from leaderboard.elicitation.history.choices import ChoiceHistory, PastChoice
 from leaderboard.elicitation.library import LibraryCriterion, criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins, pair_margins
@@ -105,29 +113,6 @@ class PredictionScore:
 
 
 @dataclass(frozen=True, eq=False)
-class HistoryChecklist:
-    """What is learnt from a history.
-
-    Attributes:
-        posterior: The general preference: the posterior given all choices.
-        lines: One list for everything.
-        n_choices: Number of choices, ties included.
-        by_category: The lists where some categories call for their own, that of all others first; else none.
-    """
-
-    posterior: PreferencePosterior
-    lines: tuple[ChecklistLine, ...]
-    predicted: PredictionScore
-    n_choices: int
-    by_category: tuple[CategoryChecklist, ...] = ()
-
-    @property
-    def checklists(self) -> tuple[CategoryChecklist, ...]:
-        """The lists to rank by: those by category where there are some."""
-        return self.by_category or (CategoryChecklist((), self.lines),)
-
-
-@dataclass(frozen=True, eq=False)
 class HistoryMargins:
     """A history ready to be learnt from.
 
@@ -171,6 +156,65 @@ class HistoryMargins:
         """Return f of chosen and of rejected responses under signed criteria, each ``[D, J]``."""
         chosen, rejected = self.sides()
         return criterion_scores(chosen[:, indices] * signs), criterion_scores(rejected[:, indices] * signs)
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryChecklist:
+    """What is learnt from a history.
+
+    Attributes:
+        posterior: The general preference: the posterior given all choices.
+        lines: One list for everything.
+        past: The choices and how their responses stand.
+        by_category: The lists where some categories call for their own, that of all others first; else none.
+    """
+
+    posterior: PreferencePosterior
+    lines: tuple[ChecklistLine, ...]
+    predicted: PredictionScore
+    past: HistoryMargins
+    by_category: tuple[CategoryChecklist, ...] = ()
+
+    @property
+    def n_choices(self) -> int:
+        """Number of choices, ties included."""
+        return len(self.past.choices)
+
+    @cached_property
+    def to_clarify(self) -> ClarifyingQuestion | None:
+        """Which wishes to ask about that the choices do not tell apart; None where there is nothing to ask.
+
+        Nothing is asked of lists by category, as a person may go by each wish somewhere.
+        """
+        if self.by_category:
+            return None
+        return clarifying_question(self.posterior, self.past.sides(), self.past.benchmark.spread)
+
+    def clarify(self, named: Iterable[SignedCriterion]) -> HistoryChecklist:
+        """Return what is known after the person said which they went by; a ValueError if not asked."""
+        if self.to_clarify is None:
+            raise ValueError("There is nothing to clarify.")
+        return self._knowing(self.posterior.after(ClarifyingReply(self.to_clarify, frozenset(named))))
+
+    def without_last_reply(self) -> HistoryChecklist:
+        """Return what was known before the last reply to such a question."""
+        posterior = posterior_given(self.past.choices, self.past.margins)
+        for reply in self.clarified[:-1]:
+            posterior = posterior.after(reply)
+        return self._knowing(posterior)
+
+    def _knowing(self, posterior: PreferencePosterior) -> HistoryChecklist:
+        return replace(self, posterior=posterior, lines=weighted_lines(posterior, self.past))
+
+    @property
+    def clarified(self) -> tuple[ClarifyingReply, ...]:
+        """What was said of which wishes the choices were made by."""
+        return clarified_in(self.posterior)
+
+    @property
+    def checklists(self) -> tuple[CategoryChecklist, ...]:
+        """The lists to rank by: those by category where there are some."""
+        return self.by_category or (CategoryChecklist((), self.lines),)
 
 
 def learn_from_history(
@@ -239,7 +283,7 @@ def learn_checklist(
     if on_progress is not None:
         on_progress(n_parts, n_parts)
     decided = sum(choice.outcome.decided for choice in past.choices)
-    return HistoryChecklist(posterior, lines, PredictionScore(correct, decided), len(past.choices))
+    return HistoryChecklist(posterior, lines, PredictionScore(correct, decided), past)
 
 
 def _folds(past: HistoryMargins, groups: Sequence[object] | None) -> list[NDArray[np.bool_]]:
@@ -267,8 +311,14 @@ def weighted_lines(posterior: PreferencePosterior, past: HistoryMargins) -> tupl
     by saliency, or alike where nothing of it is salient; none of it weighs more than the posterior's lines.
     """
     sides = past.sides()
-    known = checklist(posterior, past.benchmark, past.library, sides)
-    lines = _fill_lines(known, posterior, past)
+    clarified = clarified_in(posterior)
+    known = with_stated(
+        checklist(posterior, past.benchmark, past.library, sides),
+        *(posterior, past.benchmark, past.library, sides),
+        clarified=clarified,
+    )
+    denied = {each.index for reply in clarified for each in reply.denied}
+    lines = _fill_lines(known, posterior, past, denied)
     if not lines or not len(sides[0]):
         return lines
     indices, polarity = [line.index for line in lines], [line.criterion.polarity for line in lines]
@@ -298,9 +348,16 @@ def weighted_lines(posterior: PreferencePosterior, past: HistoryMargins) -> tupl
 
 
 def _fill_lines(
-    lines: tuple[ChecklistLine, ...], posterior: PreferencePosterior, past: HistoryMargins
+    lines: tuple[ChecklistLine, ...],
+    posterior: PreferencePosterior,
+    past: HistoryMargins,
+    denied: Collection[int],
 ) -> tuple[ChecklistLine, ...]:
-    """Return the lines, and more of no weight in the posterior, as far as there is room and reason."""
+    """Return the lines, and more of no weight in the posterior, as far as there is room and reason.
+
+    Args:
+        denied: Criteria that the person said not to go by.
+    """
     n_criteria = past.margins.n_criteria
     chosen, rejected = past.scores(range(n_criteria), np.ones(n_criteria))
     if len(chosen) < _MIN_CHOICES or not lines:
@@ -317,7 +374,7 @@ def _fill_lines(
         sign = float(np.sign(mean[index]))
         sure = abs(mean[index]) > MIN_STANDARD_ERRORS * error[index]
         redundant = any(correlation[index, other] * sign * own > REDUNDANT for other, own in signed.items())
-        if sure and not redundant and index not in signed:
+        if sure and not redundant and index not in signed and index not in denied:
             line = (index, polarity_of(sign), Weight.OPTIONAL, 0.0, Evidence(0, 0))
             filled.append(ChecklistLine.of(*line, library=past.library, posterior=posterior))
             signed[index] = sign

@@ -74,7 +74,9 @@ def test_a_row_that_cannot_be_read_is_refused(
 
 def test_what_was_said_of_styles_is_read_from_several_files(two_answers: Path, tmp_path: Path) -> None:
     path = written(tmp_path, ROW, ROW | {"split": "dev"}, ROW | {"more_a": [], "more_b": ["funny"]})
-    pairs, said = read_style_comparisons(two_answers, ("formal", "funny", "warm", "poetic"), paths=(path, path))
+    pairs, said = read_style_comparisons(
+        two_answers, ("formal", "funny", "warm", "poetic"), paths=(path, path)
+    )
     assert [(pair.response_a, pair.response_b) for pair in pairs] == [("Ha!", "Sir.")] * 4
     np.testing.assert_array_equal(said, [[-1, 1, 0, -1], [0, -1, 0, 0]] * 2)
 
