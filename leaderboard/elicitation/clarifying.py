@@ -47,6 +47,8 @@ CERTAIN = 0.95
 """Probability of one criterion from which on nothing is asked."""
 LEAST_LIKELY = 0.01
 """Probability below which a criterion is not offered."""
+LEAST_CLEAR = 2
+"""Choices between answers that clearly differ in a criterion, before it is said that the choices fit it."""
 NAMED, NAMED_BY_MISTAKE = 0.9, 0.02
 _MIN_WEIGHT = 1e-3
 """Of the fit's largest weight: what a wish counts that the fit can do without."""
@@ -106,8 +108,8 @@ def clarifying_question(
     None, too, after fewer than ``FEWEST_CHOICES`` decided choices.
 
     Args:
-        sides: Margins of chosen and rejected responses, as of ``chosen_and_rejected``: a criterion against
-            which most choices speak is not offered.
+        sides: Margins of chosen and rejected responses, as of ``chosen_and_rejected``: a criterion for which
+            most choices do not speak, of ``LEAST_CLEAR`` or more, is not offered.
         spread: Standard deviation of a benchmark's responses under each criterion ``[K]``.
     """
     asked = clarified_in(posterior)
@@ -126,7 +128,7 @@ def clarifying_question(
         if likely[row, index] < LEAST_LIKELY or len(offered) == MOST_OFFERED:
             break
         [evidence] = count_evidence([index], [criterion.polarity], sides, spread)
-        if criterion not in before and evidence.supporting:
+        if criterion not in before and evidence.supporting and evidence.clear >= LEAST_CLEAR:
             offered.append(criterion)
     return ClarifyingQuestion(tuple(offered)) if len(offered) > 1 else None
 
