@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -17,14 +18,16 @@ from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
 from leaderboard.elicitation.history.choices import ChoiceHistory
 from leaderboard.elicitation.history.learn import HistoryChecklist, learn_from_history
 from leaderboard.elicitation.history.read import MAX_MEGABYTES, read_history
+from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.text import (
     evidence_sentence,
     prediction_sentence,
     reading_sentence,
     summary_sentence,
 )
-from leaderboard.errors import UploadError
+from leaderboard.errors import LeaderboardError, UploadError
 from leaderboard.scoring_jobs.progress import status_line
+from leaderboard.sentences import listed
 from leaderboard.service import Service
 from leaderboard.user_data.profiles import Profile
 from leaderboard.view import DEFAULT_BENCHMARK, View
@@ -42,10 +45,17 @@ def criteria_from(
         Path,
         typer.Argument(help="Past choices: .csv, .jsonl, .json, .parquet, or ChatGPT's export (.zip)."),
     ],
+    *,
     benchmark: Annotated[str, typer.Option(help="Slug of the benchmark to rank.")] = DEFAULT_BENCHMARK,
     person: Annotated[
         str, typer.Option(metavar="ID", help="Whose choices, of a file with those of several people.")
     ] = "",
+    went_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WISH", help="Of the wishes that the choices do not tell apart; may be repeated."
+        ),
+    ] = None,
     profile: Annotated[
         Path | None, typer.Option(help="Write the checklist as a profile, for “rank --profile”.")
     ] = None,
@@ -63,6 +73,8 @@ def criteria_from(
             benchmark,
             lambda what, done, total: write(f"{what}: {done:,} of {total:,}"),
         )
+    if went_by:
+        learnt = _clarified(learnt, went_by)
     if profile is not None:
         view = View(benchmark, criteria=criteria_of(learnt.lines))
         try:
@@ -73,6 +85,29 @@ def criteria_from(
         typer.echo(checklist_json(history, learnt))
     else:
         _print_checklist(history, learnt)
+
+
+def _clarified(learnt: HistoryChecklist, went_by: Sequence[str]) -> HistoryChecklist:
+    """Return what is known with wishes named; a LeaderboardError if one of them was not offered."""
+    if learnt.to_clarify is None:
+        raise LeaderboardError("These choices leave no wishes to tell apart: leave --went-by out.")
+    offered = {each.label(criterion_library()).casefold(): each for each in learnt.to_clarify.offered}
+    if unknown := next((name for name in went_by if name.casefold() not in offered), None):
+        raise LeaderboardError(
+            f"“{unknown}” is none of the wishes that these choices do not tell apart, which are "
+            f"{listed(_quoted(learnt), 'and')}."
+        )
+    return learnt.clarify(offered[name.casefold()] for name in went_by)
+
+
+def _offered(learnt: HistoryChecklist) -> list[str]:
+    """Return the wishes that the choices do not tell apart."""
+    question = learnt.to_clarify
+    return [each.label(criterion_library()) for each in question.offered] if question else []
+
+
+def _quoted(learnt: HistoryChecklist) -> list[str]:
+    return [f"“{label}”" for label in _offered(learnt)]
 
 
 def checklist_json(history: ChoiceHistory, learnt: HistoryChecklist) -> str:
@@ -89,6 +124,7 @@ def checklist_json(history: ChoiceHistory, learnt: HistoryChecklist) -> str:
             "telling": predicted.significant,
             "summary": summary_sentence(learnt),
             "checklist": [_line_json(line) for line in learnt.lines],
+            "not_told_apart": _offered(learnt),
         },
         ensure_ascii=False,
         indent=2,
@@ -129,3 +165,9 @@ def _print_checklist(history: ChoiceHistory, learnt: HistoryChecklist) -> None:
     console.print(prediction_sentence(learnt))
     console.print()
     console.print(table)
+    if offered := _quoted(learnt):
+        console.print()
+        console.print(
+            f"Your choices do not tell these apart: {listed(offered, 'and')}. "
+            "Name those that you went by with --went-by."
+        )

@@ -341,7 +341,7 @@ def weighted_lines(posterior: PreferencePosterior, past: HistoryMargins) -> tupl
             lines[place],
             criterion=replace(lines[place].criterion, weight=grade),
             share=float(weight[place]),
-            evidence=evidence[place],
+            evidence=replace(evidence[place], replies=lines[place].evidence.replies),
         )
         for place, grade in zip(order, grades, strict=True)
     )

@@ -47,6 +47,28 @@ def test_the_checklist_is_printed_and_ranks_as_a_profile(
     assert "Essential" in out
 
 
+def test_which_of_several_wishes_it_was_can_be_said(run_main: Run, service: Service, tmp_path: Path) -> None:
+    choices = tmp_path / "few.jsonl"
+    choices.write_bytes(concise_choices(service, 8))
+    asked = ("criteria-from", choices, "--benchmark", "dailybench")
+    _, out, _ = run_main(main, *asked, "--format", "json")
+    *_, named = offered = json.loads(out)["not_told_apart"]
+    assert len(offered) > 1
+
+    code, out, _ = run_main(main, *asked)
+    assert code == 0
+    assert f"“{named}”. Name those that you went by with --went-by." in out.replace("\n", " ")
+    code, out, _ = run_main(main, *asked, "--went-by", named.upper(), "--format", "json")
+    assert code == 0
+    learnt = json.loads(out)
+    assert named.removeprefix("Not: ") in learnt["checklist"][0]["evidence"]
+    assert learnt["not_told_apart"] == []
+    code, out, err = run_main(main, *asked, "--went-by", "Nothing of it")
+    assert (code, out) == (2, "")
+    assert "“Nothing of it” is none of the wishes that these choices do not tell apart" in err
+    assert offered[0] in err
+
+
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
