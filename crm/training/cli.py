@@ -336,7 +336,7 @@ def train_styles(
     from crm.training.comparisons import read_style_comparisons  # noqa: PLC0415
     from crm.training.embedded import encoded_pairs  # noqa: PLC0415
     from crm.training.encoded import ResponseEncoder  # noqa: PLC0415
-    from crm.training.styles import StyleComparisons, StyleOptions, as_wide, fit_styles  # noqa: PLC0415
+    from crm.training.styles import StyleComparisons, StyleOptions, fit_styles, widening  # noqa: PLC0415
 
     _make_folder_of(out)
     encode = ResponseEncoder(Representation.load(representation), encoded)
@@ -358,10 +358,11 @@ def train_styles(
     before = arrays["concept_directions"].astype(np.float32)
     with progress_bar("fits") as on_progress:
         held = replace(seen, attacks=gaming - ordinary.mean(axis=0))
-        fitted = fit_styles(before, held, StyleOptions(seed=seed), on_progress)
-    directions = as_wide(fitted, before, seen.difference)
+        directions = fit_styles(before, held, StyleOptions(seed=seed), on_progress)
+    wider = np.float32(widening(directions, before, seen.difference))
     joined = dict(arrays) | {
         "concept_directions": directions.astype(np.float16),
+        "concept_gains": arrays["concept_gains"] * wider,
         "version": np.array(version),
     }
     np.savez_compressed(out, **joined)  # type: ignore[arg-type]

@@ -92,14 +92,18 @@ def fit_styles(
     return np.asarray(fitted / chosen.fits / spread, dtype=np.float32)
 
 
-def as_wide(fitted: Floats, before: Floats, difference: Floats) -> Floats:
-    """Return fitted directions ``[S, D]`` with margins as wide on the whole as before on ``[P, D]``.
+def widening(fitted: Floats, before: Floats, difference: Floats) -> float:
+    """Return how many times as wide margins on differences ``[P, D]`` are on the whole by fitted directions.
 
-    Comparisons say which answer has more of a style, not how much styles weigh beside what is counted, which
-    thus keeps its weight.
+    Comparisons say which answer has more of a style, not how much styles weigh beside what is counted: whose
+    margins become wider by as much keeps its weight.
+
+    Args:
+        fitted: Directions ``[S, D]``.
+        before: What they were ``[S, D]``.
     """
     wide, was = (np.std(difference @ each.T, axis=0).mean() for each in (fitted, before))
-    return np.asarray(fitted * (was / wide), dtype=np.float32)
+    return float(wide / was)
 
 
 def _fit(

@@ -1,6 +1,7 @@
 """``crm evaluate`` on benchmarks from outside and ``crm best-of-n``, with the bundled judges."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,8 @@ class TestBestOfN:
         [longer] = [line.split() for line in out.splitlines() if line.startswith("longer")]
         [first] = [line.split() for line in out.splitlines() if line.startswith("the first response")]
 
-        assert (code, err) == (0, "")
+        # A line of progress every ten seconds may stand there, on a slow machine, and nothing else.
+        assert (code, re.sub(r"(?m)^embedded, choosing: \d of 5\n", "", err)) == (0, "")
         assert longer[1] == "50.0"
         assert longer[3:6] == ["0.0", "100.0", "50.0"]
         assert first[3:] == ["0.0", "100.0", "50.0"]
