@@ -63,6 +63,7 @@ _GENRE = (
     r"|document|routine|conversation|chat"
 )
 """One wishes that an answer reads like one of these; of others it is a complaint: “reads like a tax form”."""
+_WALL = r"(?:(?:giant|huge|big|long|endless|dense|solid) )?walls? of text"
 _EASED = r"eyes?|ears?|readers?|beginners?|mind|brain|feet|me|us|cpu|memory"
 _SAYINGS = {
     rf"^(?:it )?(?:should )?reads? like (?=(?:an? |the )?(?:{_SORT} )*(?:{_GENRE})$)": "like ",
@@ -77,6 +78,11 @@ _SAYINGS = {
     r"(?:an? (?:idiot|moron|fool|child|kid|baby|toddler)|(?:I'm|I am|we're) (?:stupid|dumb|five|an idiot))\b"
     rf"|(?:{_DONT}|\bno) (?:talk(?:s|ing)? down(?: to {_READER})?(?: like an? \w+)?"
     rf"|patroni[sz](?:e|es|ing)(?: {_READER})?)\b": "not condescending",
+    rf"(?:\bI (?:really )?)?\b(?:no|not(?: an?)?|zero|avoid(?:s|ing)?|without(?: an?)?|hates?|can't stand"
+    rf"|{_DONT} (?:want|like|need|give me|write|use)(?: an?| any)?|spare me(?: the| your)?) {_WALL}\b": (
+        "short answers, short paragraphs"
+    ),
+    rf"^(?:an? |any )?{_WALL}$": "long answers, long paragraphs",
     r"\b(?:just|only|give me) (?:give me )?the bottom line\b(?! (?:first|up front|upfront))": (
         "short answers, only the conclusion"
     ),
