@@ -93,9 +93,7 @@ class ClarifyingReply:
     def log_likelihood(self, draws: Draws) -> NDArray[np.float64]:
         """Return the log probability of the reply under each person ``[N]``."""
         offered = self.question.offered
-        sign = np.array([each.polarity.sign for each in offered])
-        follows = draws.weights[:, [each.index for each in offered]] * sign > 0
-        prob = np.where(follows, NAMED, NAMED_BY_MISTAKE)
+        prob = np.where(_follows(draws, offered), NAMED, NAMED_BY_MISTAKE)
         named = np.array([each in self.named for each in offered])
         return np.asarray(np.log(np.where(named, prob, 1 - prob)).sum(axis=1), dtype=np.float64)
 
@@ -117,27 +115,33 @@ def clarifying_question(
         return None
     weights = posterior.draws.weights
     likely = np.stack([posterior.probability @ (weights > 0), posterior.probability @ (weights < 0)])
-    n_criteria = weights.shape[1]
     if likely.max() >= CERTAIN:
         return None
     before = {each for item in asked for each in item.question.offered}
-    offered = list[SignedCriterion]()
-    for place in np.argsort(-likely, axis=None, kind="stable").tolist():
-        row, index = divmod(place, n_criteria)
-        criterion = SignedCriterion(index, polarity_of(1 - 2 * row))
-        if likely[row, index] < LEAST_LIKELY or len(offered) == MOST_OFFERED:
-            break
-        [evidence] = count_evidence([index], [criterion.polarity], sides, spread)
-        if criterion not in before and evidence.supporting and evidence.clear >= LEAST_CLEAR:
-            offered.append(criterion)
-    return ClarifyingQuestion(tuple(offered)) if len(offered) > 1 else None
+    places = np.argsort(-likely, axis=None, kind="stable")[: np.count_nonzero(likely >= LEAST_LIKELY)]
+    rows, columns = np.unravel_index(places, likely.shape)
+    criteria = [
+        SignedCriterion(int(index), polarity_of(1 - 2 * row))
+        for row, index in zip(rows, columns, strict=True)
+    ]
+    evidence = count_evidence(columns.tolist(), [each.polarity for each in criteria], sides, spread)
+    fitting = [
+        criterion
+        for criterion, counts in zip(criteria, evidence, strict=True)
+        if criterion not in before and counts.supporting and counts.clear >= LEAST_CLEAR
+    ]
+    return ClarifyingQuestion(tuple(fitting[:MOST_OFFERED])) if len(fitting) > 1 else None
 
 
 def followed_of(draws: Draws, criteria: Sequence[SignedCriterion]) -> Floats:
     """Return which of J criteria each person follows, centred, with a total variance of 1 ``[N, J]``."""
-    sign = np.array([each.polarity.sign for each in criteria], dtype=np.float32)
-    follows = (draws.weights[:, [each.index for each in criteria]] * sign > 0).astype(np.float32)
-    return standardised(follows)
+    return standardised(_follows(draws, criteria).astype(np.float32))
+
+
+def _follows(draws: Draws, criteria: Sequence[SignedCriterion]) -> NDArray[np.bool_]:
+    """Return which of J criteria each person follows ``[N, J]``."""
+    sign = np.array([each.polarity.sign for each in criteria])
+    return np.asarray(draws.weights[:, [each.index for each in criteria]] * sign > 0)
 
 
 def clarified_in(posterior: PreferencePosterior) -> tuple[ClarifyingReply, ...]:

@@ -118,7 +118,7 @@ class TestReply:
 
         assert {line.index for line in lines} >= {SHORT.index, WARM.index}
 
-    def test_naming_none_leaves_no_line_that_was_offered(self, unclear: ElicitationSession) -> None:
+    def test_naming_none_makes_what_was_offered_less_likely(self, unclear: ElicitationSession) -> None:
         question = unclear.to_clarify
         assert question is not None
         followed = unclear.clarify(()).posterior.followed

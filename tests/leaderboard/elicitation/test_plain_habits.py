@@ -40,10 +40,7 @@ def habits(dailybench: LoadedBenchmark) -> dict[str, Habit]:
 @pytest.mark.parametrize("name", HABITS)
 @pytest.mark.parametrize("learn", [Field.chosen, Field.remembered])
 def test_the_first_line_names_a_plain_habit(
-    field: Field,
-    habits: dict[str, Habit],
-    name: str,
-    learn: Callable[[Field, Habit], tuple],
+    field: Field, habits: dict[str, Habit], name: str, learn: Callable[[Field, Habit], tuple]
 ) -> None:
     lines = learn(field, habits[name])
 
