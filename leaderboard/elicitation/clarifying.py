@@ -166,9 +166,9 @@ def with_stated(
         sides: Margins of chosen and rejected responses, as of ``chosen_and_rejected``.
         wishes: Further ones, each with its criteria by index and 1 for wanted or −1 for avoided.
     """
-    said = {each.index: float(each.polarity.sign) for reply in clarified for each in reply.named}
+    said = {each.index: each for reply in clarified for each in reply.named}
     denied = {(each.index, each.polarity) for reply in clarified for each in reply.denied}
-    stated = [*wishes, *({index: sign} for index, sign in said.items())]
+    stated = [*wishes, *({index: float(each.polarity.sign)} for index, each in said.items())]
     signs = {
         line.index: float(line.criterion.polarity.sign)
         for line in learnt
@@ -189,7 +189,7 @@ def with_stated(
     evidence = count_evidence(chosen, polarity, sides, margins.spread)
     return tuple(
         ChecklistLine.of(
-            *(index, each, grade, part, _stated_in(counts, library[index].label, index in said)),
+            *(index, each, grade, part, _with_reply(counts, said.get(index), library)),
             library=library,
             posterior=posterior,
         )
@@ -199,8 +199,11 @@ def with_stated(
     )
 
 
-def _stated_in(counts: Evidence, label: str, stated: bool) -> Evidence:
-    return replace(counts, replies=(ReplySupport(label, named=True),)) if stated else counts
+def _with_reply(
+    counts: Evidence, said: SignedCriterion | None, library: Sequence[LibraryCriterion]
+) -> Evidence:
+    """Return the evidence with what was picked, in the words that stood there."""
+    return replace(counts, replies=(ReplySupport(said.label(library), named=True),)) if said else counts
 
 
 def _with_minimum(

@@ -113,6 +113,21 @@ class TestReply:
         assert lines[0].evidence.replies[0].text == LIBRARY[named.index].label
         assert other.index not in [line.index for line in lines]
 
+    def test_evidence_has_what_was_picked_in_the_words_that_stood_there(self) -> None:
+        candidates = twins()
+        chosen = session_of(1, candidates).choices
+        other = {ChoiceOutcome.FIRST: ChoiceOutcome.SECOND, ChoiceOutcome.SECOND: ChoiceOutcome.FIRST}
+        turned = [replace(choice, outcome=other[choice.outcome]) for choice in chosen]
+        session = ElicitationSession.start(candidates).with_choices(turned)
+        avoided = SignedCriterion(1, Polarity.AVOID)
+        question = session.to_clarify
+        assert question is not None
+        assert avoided in question.offered
+
+        [line] = [line for line in session_checklist(session.clarify([avoided]), LIBRARY) if line.index == 1]
+        assert line.criterion.polarity is Polarity.AVOID
+        assert line.evidence.replies[0].text == avoided.label(LIBRARY) == "Not: warm"
+
     def test_several_may_be_named(self, unclear: ElicitationSession) -> None:
         lines = session_checklist(unclear.clarify([SHORT, WARM]), LIBRARY)
 
