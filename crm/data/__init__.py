@@ -7,5 +7,6 @@
 - ``judge_benchmarks``: RewardBench 2, Personalized RewardBench and RubricBench, as published
 - ``noise``: criteria changed in ways that leave the label alone
 - ``taxonomy``: clusters and themes of criteria, as shipped
+- ``chosen_criteria``: whether criteria of chosen responses are apart from those of rejected ones
 - ``clustering``: how these are found; ``topic_model``: BERTopic's pipeline, also used for topics of queries
 """

@@ -1,4 +1,4 @@
-"""``python -m crm``: find criterion clusters, make evaluation sets of annotations or training data."""
+"""``python -m crm``: what stands in annotations and training data, and evaluation sets of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from crm.data.corpora import LeftOut
 from crm.data.noise import Strength
-from crm.data.pairs import Directions, read_labelled_pairs
+from crm.data.pairs import MODERN_ANNOTATIONS, Directions, read_labelled_pairs
 from crm.data.taxonomy import criterion_clusters
 from crm.errors import CRMError
 from crm.evaluation.commands import DEFAULT_SETS, CorporaOption, say, write_tables
@@ -48,6 +48,28 @@ def criterion_clusters_command(
         f"{len(clusters.numbers)} criteria in {len(clusters.clusters)} clusters; {held_out} clusters with "
         f"{len(clusters.held_out)} criteria are held out: {out}"
     )
+
+
+def chosen_criteria_command(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[DATA.jsonl]…", help="CRM training data or annotations; default those of current LLMs."
+        ),
+    ] = None,
+    seed: SeedOption = 0,
+) -> None:
+    """Say whether what people choose by is apart from what they reject by, as in the paper's section 3."""
+    from crm.data.chosen_criteria import (  # noqa: PLC0415  # with commands that need it only
+        read_sided_criteria,
+        separation,
+        separation_table,
+    )
+
+    sided = {file.name: read_sided_criteria(file) for file in files or [MODERN_ANNOTATIONS]}
+    with progress_bar("criteria") as on_progress:
+        found = {name: separation(criteria, seed, on_progress) for name, criteria in sided.items()}
+    separation_table(found).print()
 
 
 def evaluation_sets_command(
@@ -138,3 +160,4 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the command line of ``python -m crm``."""
     app.command("evaluation-sets")(evaluation_sets_command)
     app.command("criterion-clusters")(criterion_clusters_command)
+    app.command("chosen-criteria")(chosen_criteria_command)
