@@ -200,6 +200,6 @@ def separation_table(found: Mapping[str, Separation]) -> ReportTable:
         tuple(rows),
         "Rand index: adjusted, between two clusters of all criteria by K-means and the two sides; by chance: "
         "its 95 % range where the sides of each pair are dealt anew. Told apart: criteria whose side a "
-        "linear classifier of embeddings tells, learnt from other queries, with 95 % interval; guessing tells "
-        "50 %.",
+        "linear classifier of embeddings tells, learnt from other queries, with 95 % interval; guessing "
+        "tells 50 %.",
     )
