@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +18,7 @@ from crm.errors import UnavailableError
 from crm.paths import CORPORA, PREFERENCES
 from crm.protocol import CRM
 from crm.training.classifier.options import Options, taking_fields
+from crm.training.classifier.processes import is_first
 
 _PACKAGES = ("accelerate", "peft", "matplotlib")
 
@@ -50,6 +52,7 @@ def train_classifier(
 ) -> None:
     """Train a judge that reads criteria, query and responses."""
     _check_packages()
+    tell = typer.echo if is_first() else _tell_nobody
     # The sentence encoder turns the hub off for what is imported after it; a backbone may come from there.
     import huggingface_hub.constants  # noqa: F401, PLC0415
 
@@ -64,9 +67,9 @@ def train_classifier(
     template = PromptTemplate.load(prompt) if prompt else None
     left_out = LeftOut()
     examples = read_examples(annotations, corpora, left_out=left_out, turns=turns)
-    say_left_out(left_out, len({item.pair for item in examples}), corpora)
+    say_left_out(left_out, len({item.pair for item in examples}), corpora, tell)
     if bare := sum(not item.criteria for item in examples):
-        typer.echo(f"note: {bare:,} preferences have no criteria: average taste is learnt by them.", err=True)
+        tell(f"note: {bare:,} preferences have no criteria: average taste is learnt by them.", err=True)
     reported = (
         read_examples(annotations, corpora, "dev", LeftOut()) if dev and is_annotations(annotations) else []
     )
@@ -77,7 +80,7 @@ def train_classifier(
     from crm.training.classifier.run import train  # noqa: PLC0415
     from crm.training.classifier.trainer import ProgressLines  # noqa: PLC0415
 
-    callbacks = [ProgressLines(lambda line: typer.echo(line, err=True))]
+    callbacks = [ProgressLines(lambda line: tell(line, err=True))]
     chosen = _chosen_options(context)
     first = out.with_name(f"{out.name}-first-lesson") if lessons.has_lessons(backbone, chosen) else None
     if first is not None:
@@ -88,12 +91,12 @@ def train_classifier(
         backbone, begun = str(first), resume and is_started(out)
         if not begun and not is_finished(first):
             check_folder(out, backbone, options, resume=False)
-            typer.echo("First lesson, on statements:", err=True)
+            tell("First lesson, on statements:", err=True)
             lessons.teach_statements(
                 first, statements, resume=resume and is_started(first), callbacks=callbacks
             )
         resume = begun
-        typer.echo("Second lesson, on responses:", err=True)
+        tell("Second lesson, on responses:", err=True)
     report = train(
         backbone,
         data,
@@ -104,13 +107,17 @@ def train_classifier(
         template=template,
         resume=resume,
         callbacks=callbacks,
-        on_noise=lambda reach: typer.echo(f"note: {reach}", err=True),
+        on_noise=lambda reach: tell(f"note: {reach}", err=True),
     )
     if first is not None:
         shutil.rmtree(first, ignore_errors=True)
-    typer.echo(f"{report.pairs} pairs, {report.steps} steps, {report.minutes} min: {out}")
+    tell(f"{report.pairs} pairs, {report.steps} steps, {report.minutes} min: {out}")
     for part, measured in (("held out", report.held_out), ("dev", report.dev)):
-        typer.echo(f"{part}: " + (", ".join(f"{key} {value:g}" for key, value in measured.items()) or "none"))
+        tell(f"{part}: " + (", ".join(f"{key} {value:g}" for key, value in measured.items()) or "none"))
+
+
+def _tell_nobody(*_: Any, **__: Any) -> None:
+    """Say nothing: the first of several processes says it."""
 
 
 def _chosen_options(context: typer.Context) -> frozenset[str]:
@@ -119,10 +126,10 @@ def _chosen_options(context: typer.Context) -> frozenset[str]:
     return frozenset(name for name, source in sources.items() if source and source.name != "DEFAULT")
 
 
-def say_left_out(left_out: LeftOut, read: int, corpora: Path) -> None:
+def say_left_out(left_out: LeftOut, read: int, corpora: Path, tell: Callable[..., None] = typer.echo) -> None:
     """Say which annotated pairs are not trained on. Raises CRMError: None are left."""
     if note := left_out.note(read, corpora):
-        typer.echo(f"note: {note}", err=True)
+        tell(f"note: {note}", err=True)
 
 
 def _check_packages() -> None:

@@ -114,6 +114,9 @@ class Options:
     gradient_checkpointing: Annotated[
         bool, Option(help="Compute each layer twice instead of keeping it: less memory, a third slower.")
     ] = False
+    shard: Annotated[
+        bool, Option(help="Divide weights, gradients and moments among the GPUs of torchrun's processes.")
+    ] = False
     epochs: Annotated[float, Option(min=0.001, help="Passes over the pairs.")] = 3.0
     batch: Annotated[int, Option(min=1, help="Pairs in one step, both directions.")] = 8
     accumulate: Annotated[

@@ -34,6 +34,14 @@ from crm.training.classifier.output import (
     save_results,
     states,
 )
+from crm.training.classifier.processes import (
+    check_processes,
+    check_sharded,
+    is_first,
+    n_processes,
+    sharding,
+    whole_model,
+)
 from crm.training.classifier.questions import (
     Collator,
     DrawnQuestions,
@@ -42,7 +50,7 @@ from crm.training.classifier.questions import (
     QuestionEncoder,
     all_questions,
 )
-from crm.training.classifier.trainer import PreferenceTrainer, make_optimizer, supports
+from crm.training.classifier.trainer import PreferenceTrainer, TellsEpochs, make_optimizer, supports
 
 _LOGS_PER_EVALUATION = 4
 
@@ -62,7 +70,8 @@ def train(
 ) -> TrainingReport:
     """Train a judge and save its best checkpoint, curves and results in ``out``.
 
-    The same data, options and machine give the same weights, also if the run was stopped and resumed.
+    Where ``torchrun`` has started several processes, they do it together. The same data, options, machine and
+    number of processes give the same weights, also if the run was stopped and resumed.
 
     Args:
         backbone: What ``load_backbone`` takes.
@@ -79,7 +88,9 @@ def train(
         raise CRMError(
             f"This computer does not calculate in {options.precision.value}: choose --precision fp32."
         )
-    check_folder(out, backbone, options, resume=resume)
+    check_processes(options)
+    if is_first():
+        check_folder(out, backbone, options, resume=resume)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     set_seed(options.seed)
@@ -89,7 +100,8 @@ def train(
         prompt = in_chat(prompt, loaded.tokenizer, backbone)
     encoder = QuestionEncoder(prompt.fit(loaded.tokenizer, options.max_length), options.loss)
     encoder.check_room((*data.train, *data.held_out, *data.dev), noise=options.noise)
-    open_folder(out, backbone, options)
+    if is_first():
+        open_folder(out, backbone, options)
     noiser = noiser_for(data.train, options)
     reach = noiser.reach(
         [(item.criteria, item.opposite) for item in data.train if item.criteria], options.noise
@@ -97,6 +109,7 @@ def train(
     if reach.unchanged:
         on_noise(reach)
     trainer = _trainer(loaded, data, encoder, out, options, noiser=noiser)
+    check_sharded(trainer, options)
     trainer.remove_callback(PrinterCallback)  # prints what the lines of progress say, as dictionaries
     for callback in callbacks:
         trainer.add_callback(callback)
@@ -112,10 +125,13 @@ def train(
         _dev_results(trainer, data.dev, encoder, options.seed),
         {noise.value: count for noise, count in reach.unchanged.items()},
     )
-    save_results(out, trainer.state.log_history, report, options)
-    description = Description(options.loss.value, options.max_length, name or out.name, version)
-    save_checkpoint(out, trainer.model, loaded.tokenizer, prompt, description)
-    close_folder(out)
+    model = whole_model(trainer, lambda: load_backbone(backbone, options).model)
+    if is_first():
+        save_results(out, trainer.state.log_history, report, options)
+        description = Description(options.loss.value, options.max_length, name or out.name, version)
+        save_checkpoint(out, model, loaded.tokenizer, prompt, description)
+        close_folder(out)
+    trainer.accelerator.wait_for_everyone()
     return report
 
 
@@ -130,16 +146,18 @@ def _trainer(
 ) -> PreferenceTrainer:
     drawer = QuestionDrawer(noiser, options.noise, options.single_share)
     pairs = by_pair(data.train)
+    drawn = DrawnQuestions(pairs, drawer, encoder, options.seed)
+    stopping = [EarlyStoppingCallback(options.patience)] if options.patience else []
     return PreferenceTrainer(
         preference=options.loss,
         model=loaded.model,
-        args=_arguments(out, options, len(pairs)),
-        optimizers=(make_optimizer(loaded.model, options), None),
+        args=_arguments(loaded.model, out, options, len(pairs)),
+        optimizer=lambda model: make_optimizer(model, options),
         data_collator=Collator(loaded.tokenizer.pad_token_id),
-        train_dataset=DrawnQuestions(pairs, drawer, encoder, options.seed),
+        train_dataset=drawn,
         eval_dataset=_fixed(data.held_out, encoder, options.seed),
         lengths=[_length(items[0].pair) for items in pairs] if options.group_by_length else None,
-        callbacks=[EarlyStoppingCallback(options.patience)] if options.patience else [],
+        callbacks=[TellsEpochs(drawn), *stopping],
     )
 
 
@@ -148,13 +166,14 @@ def _length(pair: Pair) -> int:
     return len(pair.query) + sum(len(turn.content) for turns in pair.conversations for turn in turns)
 
 
-def _arguments(out: Path, options: Options, pairs: int) -> TrainingArguments:
+def _arguments(model: Any, out: Path, options: Options, pairs: int) -> TrainingArguments:
+    at_once = options.batch // (options.accumulate * n_processes())
     every = max(1, math.floor(options.epochs * math.ceil(pairs / options.batch)) // options.evaluations)
     return TrainingArguments(
         output_dir=str(states(out)),
         use_cpu=not torch.accelerator.is_available(),
-        per_device_train_batch_size=options.batch // options.accumulate,
-        per_device_eval_batch_size=4 * options.batch // options.accumulate,
+        per_device_train_batch_size=at_once,
+        per_device_eval_batch_size=4 * at_once,
         gradient_accumulation_steps=options.accumulate,
         num_train_epochs=options.epochs,
         lr_scheduler_type=options.schedule.value,
@@ -176,10 +195,12 @@ def _arguments(out: Path, options: Options, pairs: int) -> TrainingArguments:
         label_names=["labels", "kinds"],
         dataloader_num_workers=options.workers,
         dataloader_pin_memory=torch.cuda.is_available(),
+        ddp_find_unused_parameters=False,
         report_to="none",
         disable_tqdm=True,
         seed=options.seed,
         data_seed=options.seed,
+        **sharding(model, options),
     )
 
 

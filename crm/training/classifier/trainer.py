@@ -18,7 +18,7 @@ from crm.errors import UnavailableError
 from crm.training.classifier import options as choices
 from crm.training.classifier.backbone import embeddings, layer_stack
 from crm.training.classifier.options import Loss, Options
-from crm.training.classifier.questions import kind_accuracy
+from crm.training.classifier.questions import DrawnQuestions, kind_accuracy
 
 
 def margins(logits: Tensor, loss: Loss) -> Tensor:
@@ -47,19 +47,38 @@ def preference_loss(margin: Tensor, sign: Tensor) -> Tensor:
 class PreferenceTrainer(Trainer):  # type: ignore[misc]  # transformers has no types
     """A trainer whose loss is that of preferences, and that logs accuracy beside it."""
 
-    def __init__(self, *, preference: Loss, lengths: Sequence[int] | None = None, **options: Any) -> None:
-        """Take the loss, lengths of the items if similar ones go together, and what every trainer takes."""
+    def __init__(
+        self,
+        *,
+        preference: Loss,
+        optimizer: Callable[[Any], Optimizer],
+        lengths: Sequence[int] | None = None,
+        **options: Any,
+    ) -> None:
+        """Take the loss, what makes an optimizer for the model, and what every trainer takes.
+
+        Items of similar ``lengths``, if these are given, go together.
+        """
         super().__init__(**options, compute_metrics=_metrics)
+        self.optimizer: Optimizer | None
         self._preference = preference
+        self._make_optimizer = optimizer
         self._lengths = lengths
         self._right, self._seen = 0.0, 0
         # The loss is a mean over its batch, whatever arguments the model's forward pass accepts.
         self.loss_is_scaled_for_ga = False
 
+    def create_optimizer(self, model: Any = None) -> Optimizer:
+        """Make the optimizer, once: a divided model has it made later than a whole one."""
+        made: Optimizer | None = self.optimizer
+        if made is None:
+            self.optimizer = made = self._make_optimizer(self.model if model is None else model)
+        return made
+
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         if self._lengths is None:
             return super()._get_train_sampler(train_dataset)
-        step = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
+        step = self.args.train_batch_size * self.args.gradient_accumulation_steps * self.args.world_size
         return SimilarLengths(self._lengths, step, self.args.data_seed or 0)
 
     def compute_loss(
@@ -78,12 +97,34 @@ class PreferenceTrainer(Trainer):  # type: ignore[misc]  # transformers has no t
             self._seen += len(margin)
         return (loss, {"loss": loss, "margin": margin}) if return_outputs else loss
 
+    def evaluation_loop(self, *given: Any, **named: Any) -> Any:
+        """Judge all questions; the loss is their mean, whatever part each of several processes has judged."""
+        found = super().evaluation_loop(*given, **named)
+        margin, sign = found.predictions, found.label_ids[0]
+        [name] = [key for key in found.metrics if key.endswith("_loss")]
+        found.metrics[name] = float(np.logaddexp(0.0, -sign * margin).mean())
+        return found
+
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log, with the accuracy on what was trained on since the last time."""
         if "loss" in logs and self._seen:
             logs = {**logs, "accuracy": self._right / self._seen}
             self._right, self._seen = 0.0, 0
         super().log(logs, start_time)
+
+
+class TellsEpochs(TrainerCallback):  # type: ignore[misc]  # transformers has no types
+    """Tells the data which epoch begins: of several processes nothing else does."""
+
+    _ROUNDED = 1e-6
+
+    def __init__(self, data: DrawnQuestions) -> None:
+        """Take what is to be told."""
+        self._data = data
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Tell it; a resumed run may begin in the midst of one."""
+        self._data.set_epoch(int(state.epoch + self._ROUNDED))
 
 
 class SimilarLengths(Sampler[int]):
@@ -196,7 +237,9 @@ class ProgressLines(TrainerCallback):  # type: ignore[misc]  # transformers has 
         self._started, self._first = time.monotonic(), state.global_step
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
-        """One line, if there is a loss to tell."""
+        """One line, if there is a loss to tell, by the first of several processes."""
+        if not state.is_world_process_zero:
+            return
         for prefix, part in (("", "trained on"), ("eval_", "held out")):
             if f"{prefix}loss" in logs:
                 told = [
