@@ -8,5 +8,6 @@
 - ``noise``: criteria changed in ways that leave the label alone
 - ``taxonomy``: clusters and themes of criteria, as shipped
 - ``chosen_criteria``: whether criteria of chosen responses are apart from those of rejected ones
+- ``kinds``: whether criteria are about content, style, structure, tone or logic
 - ``clustering``: how these are found; ``topic_model``: BERTopic's pipeline, also used for topics of queries
 """

@@ -83,12 +83,19 @@ def cluster_criteria_command(
         Path | None,
         typer.Option(metavar="llms.toml", help="The file of LLMs; default USL_LLMS or llms.toml."),
     ] = None,
+    kinds: Annotated[
+        bool,
+        typer.Option("--kinds", help="Only say how many are about content, style, structure, tone, logic."),
+    ] = False,
 ) -> None:
     """Cluster criteria and join the clusters to themes, with their shares and most frequent adjectives."""
     from precompute.criteria import themes as finding  # noqa: PLC0415  # loads clustering libraries
 
     if annotations and preferences is not None:
         raise typer.BadParameter("Give files of annotations or --preferences, not both.")
+    if kinds:
+        _say_kinds(annotations, preferences, seed)
+        return
     chosen = None if llm is None else read_llms(llms_file(config), [llm])[0]
 
     def finished(found: CriterionThemes) -> CriterionThemes:
@@ -110,6 +117,25 @@ def cluster_criteria_command(
     if out is not None:
         found.save(out)
         typer.echo(f"{len(found.themes)} themes in {out}.")
+
+
+def _say_kinds(annotations: list[Path] | None, preferences: str | None, seed: int) -> None:
+    from crm.data.kinds import kind_shares, kinds_table  # noqa: PLC0415  # with clustering libraries
+    from precompute.criteria.themes import (  # noqa: PLC0415
+        lists_of_annotations,
+        lists_of_preferences,
+    )
+
+    if preferences is not None:
+        with open_database() as database, database.session() as session:
+            lists, source = lists_of_preferences(session, preferences), preferences
+    elif annotations:
+        lists, source = lists_of_annotations(annotations), ", ".join(file.name for file in annotations)
+    else:
+        lists, source = lists_of_annotations(), "the annotations of this project"
+    with progress_bar("Embedding criteria") as progress:
+        shares = kind_shares(lists, seed, progress)
+    kinds_table(shares, source).print()
 
 
 def _named(found: CriterionThemes, llm: ConfiguredLLM) -> CriterionThemes:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, Field
+from sqlalchemy.orm import Session
 
 from crm.criteria import normalise
 from crm.data.clustering import N_THEMES, cluster_criteria, find_themes, read_criteria_lists
@@ -39,7 +40,7 @@ def themes_of_shipped(n_themes: int = N_THEMES) -> CriterionThemes:
 
     Raises CRMError: The annotations or the clusters are not there.
     """
-    lists = _read_lists([PREFERENCES, OWN_ANNOTATIONS])
+    lists = lists_of_annotations()
     return find_themes(criterion_clusters(), lists, "the annotations of this project", n_themes)
 
 
@@ -50,7 +51,7 @@ def themes_of_annotations(
 
     Raises CRMError: A row is not as described, or there are too few criteria.
     """
-    lists = _read_lists(files)
+    lists = lists_of_annotations(files)
     source = ", ".join(file.name for file in files)
     return find_themes(cluster_criteria(lists, seed, progress=progress), lists, source, n_themes)
 
@@ -81,14 +82,8 @@ def store_themes_of_preferences(
         with database.session() as session:
             preference_set = find_preference_set(session, slug)
             title = get_preference_set(session, preference_set).info.title
-            extracted = get_extracted(session, preference_set).values()
             earlier = get_themes(session, preference_set)
-        lists = [record.criteria for record in extracted if record.status == AnswerStatus.OK]
-        if not lists:
-            raise PrecomputeError(
-                f"No criteria of {slug!r} are stored: run "
-                f"“python -m precompute extract-criteria --preferences {slug} --llm NAME” first."
-            )
+            lists = lists_of_preferences(session, slug)
         clusters = cluster_criteria(lists, seed, progress=progress)
         found = find_themes(clusters, lists, title, n_themes)
         if earlier is not None:
@@ -128,8 +123,29 @@ def themes_table(themes: CriterionThemes) -> ReportTable:
     )
 
 
-def _read_lists(files: Sequence[Path]) -> list[tuple[str, ...]]:
+def lists_of_annotations(files: Sequence[Path] = (PREFERENCES, OWN_ANNOTATIONS)) -> list[tuple[str, ...]]:
+    """Return the criteria of every side of every annotated pair; by default of the shipped ones.
+
+    Raises CRMError: A row is not as described.
+    """
     return list(chain.from_iterable(map(read_criteria_lists, files)))
+
+
+def lists_of_preferences(session: Session, slug: str) -> list[tuple[str, ...]]:
+    """Return the criteria that were extracted from a set of preferences.
+
+    Raises:
+        NotFoundError: no set has this slug.
+        PrecomputeError: nothing was extracted from it yet.
+    """
+    extracted = get_extracted(session, find_preference_set(session, slug)).values()
+    lists = [record.criteria for record in extracted if record.status == AnswerStatus.OK]
+    if not lists:
+        raise PrecomputeError(
+            f"No criteria of {slug!r} are stored: run "
+            f"“python -m precompute extract-criteria --preferences {slug} --llm NAME” first."
+        )
+    return lists
 
 
 _SHOWN_ADJECTIVES = 12
