@@ -38,7 +38,7 @@ def test_choose_the_judge_type_a_criterion_and_see_dailybench_ranked(
         expect(page.get_by_text("judged by served CRM")).to_be_visible(timeout=10 * MINUTE)
         expect(page.locator(BAR)).to_have_count(0, timeout=30 * MINUTE)
         expect(page.get_by_text("judged by served CRM")).to_be_visible()
-        expect(page.get_by_text("· 522 queries ·")).to_be_visible()
+        expect(page.get_by_text("· 522 questions ·")).to_be_visible()
         expect(page.locator(ROWS)).to_have_count(7)
         shown = page.locator(ROWS).evaluate_all("rows => rows.map(row => row.dataset.llm)")
         page.close()
