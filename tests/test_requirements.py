@@ -10,7 +10,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 WITH_VLLM = frozenset(
-    "jinja2 numpy pillow pydantic pyyaml rich safetensors tokenizers torch transformers typer".split()
+    (
+        "jinja2",
+        "numpy",
+        "pillow",
+        "pydantic",
+        "pyyaml",
+        "rich",
+        "safetensors",
+        "tokenizers",
+        "torch",
+        "transformers",
+        "typer",
+    )
 )
 """Packages that vLLM brings."""
 _BLOCK = """
