@@ -1,7 +1,7 @@
 """What is known of a person: draws from the posterior of their weights, given their choices.
 
 Model. A person follows one to eight criteria of the library: n of them with a probability that falls as
-n^−``FEW``, as most people go by little; which, is uniform. Each is Essential, Important or Optional (1,
+n^−``FEW``, the faster the less they err; which, is uniform. Each is Essential, Important or Optional (1,
 0.7, 0.3) with equal probability, and to be avoided with probability ``AVOIDED``. Their utility of a
 response is the judge's own log-odds for such a set: Σ w_k m_k / ‖w‖ with m_k the response's margin under
 criterion k, less what the judge takes off gaming. Choices follow ``choice_model.outcome_probabilities``, a
@@ -30,15 +30,18 @@ from leaderboard.elicitation.margins import CriterionMargins
 N_DRAWS = 3000
 MAX_CRITERIA = 8
 """More than most people would name: a wish in other words takes several criteria of the library to say."""
-FEW = 2.0
-"""By this most persons follow one criterion or two. A plain habit is said in one, and with every number alike
-the longer lists that fit a dozen choices as well would hide it (benchmarks/plain_habits.py)."""
 AVOIDED = 0.25
 """Prior probability that a criterion the person follows is one to avoid."""
 NOISES = (0.05, 0.3, 1.0, 2.0)
 """The least is of a person who goes by one thing, however small the difference between two answers."""
+FEW = (2.0, 1.0, 0.0, 0.0)
+"""How steeply the probability of a number of criteria falls, for each noise. Who never errs goes by one thing
+or two: with every number alike the longer lists that fit a dozen choices as well would hide a plain habit
+(benchmarks/plain_habits.py). Who does not go by little may follow many, and was mistaken for somebody with
+one wish where few were expected of everybody (benchmarks/simulated_users.py)."""
 TIES = (0.2, 0.8)
 GRADES = tuple(weight.value_in_sum for weight in Weight)
+_NOISES = np.array(NOISES, dtype=np.float32)
 _MOVES = 5
 _SWAP, _REGRADE, _ADD, _DROP, _TEMPER = _KINDS = range(5)
 """Of steps from a person to a neighbour."""
@@ -75,6 +78,15 @@ class Draws:
     def n_followed(self) -> NDArray[np.intp]:
         """How many criteria each of the persons follows ``[N]``."""
         return np.asarray(np.count_nonzero(self.weights, axis=1), dtype=np.intp)
+
+    @cached_property
+    def log_prior(self) -> NDArray[np.float64]:
+        """Log probability of following so many criteria for each of the persons, by their noise ``[N]``."""
+        most = min(MAX_CRITERIA, self.weights.shape[1])
+        log_prob = np.log([_prob_of_number(few, most) for few in FEW])
+        # Lists of one person together may have more.
+        number = np.minimum(self.n_followed, most) - 1
+        return np.asarray(log_prob[np.searchsorted(_NOISES, self.noise), number])
 
     def at(self, rows: NDArray[np.integer]) -> Draws:
         """Return some of the persons, in the given order."""
@@ -198,8 +210,8 @@ class PreferencePosterior:
         for _ in range(_MOVES):
             proposed, possible = neighbours(draws, random)
             change = proposed.log_likelihood(self.observed)
-            fewer = FEW * (np.log(draws.n_followed) - np.log(proposed.n_followed))
-            accepted = possible & (np.log(random.random(len(change))) < change - likelihood + fewer)
+            prior = proposed.log_prior - draws.log_prior
+            accepted = possible & (np.log(random.random(len(change))) < change - likelihood + prior)
             draws = draws.where(accepted, proposed)
             likelihood = np.where(accepted, change, likelihood)
         return replace(self, draws=draws, log_weight=np.zeros(len(likelihood)))
@@ -208,17 +220,26 @@ class PreferencePosterior:
 def prior_draws(n_criteria: int, n_draws: int, random: np.random.Generator) -> Draws:
     """Return N persons as probable as the model has it before anything was observed."""
     most = min(MAX_CRITERIA, n_criteria)
-    prob = np.arange(1, most + 1) ** -FEW
-    count = random.choice(np.arange(1, most + 1), n_draws, p=prob / prob.sum())
+    noise = random.choice(_NOISES, n_draws)
+    count = np.ones(n_draws, dtype=np.intp)
+    for value, few in zip(_NOISES, FEW, strict=True):
+        so = noise == value
+        count[so] = random.choice(np.arange(1, most + 1), so.sum(), p=_prob_of_number(few, most))
     # The ranks of random numbers are a random order; the first “count” of it are followed.
     order = random.random((n_draws, n_criteria)).argsort(axis=1).argsort(axis=1)
     followed = order < count[:, None]
     values = _grades(random, (n_draws, n_criteria))
     return Draws(
         np.where(followed, values, 0).astype(np.float32),
-        random.choice(np.array(NOISES, dtype=np.float32), n_draws),
+        noise,
         random.choice(np.array(TIES, dtype=np.float32), n_draws),
     )
+
+
+def _prob_of_number(few: float, most: int) -> NDArray[np.float64]:
+    """Return the probability of following 1, 2, … criteria ``[most]``."""
+    weight = np.arange(1, most + 1) ** -few
+    return np.asarray(weight / weight.sum(), dtype=np.float64)
 
 
 def _grades(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -230,8 +251,8 @@ def neighbours(draws: Draws, random: np.random.Generator) -> tuple[Draws, NDArra
     """Return a neighbour of each person, and where there is one ``[N]``.
 
     One of: exchange a criterion for another of the same weight; redraw a weight; add a criterion; drop one;
-    redraw noise and ties. Sets of a size are equally probable, and weights are proposed from the prior: but
-    for the number of criteria the ratio of priors times proposals is always 1.
+    redraw noise and ties. Sets of a size are equally probable, and weights, noise and ties are proposed from
+    the prior: but for the number of criteria, given the noise, the ratio of priors times proposals is 1.
     """
     weights = draws.weights.copy()
     n_draws, n_criteria = weights.shape

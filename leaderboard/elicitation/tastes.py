@@ -33,7 +33,6 @@ from crm.protocol import Floats
 from leaderboard.elicitation.choice_model import Choice, observed_probability
 from leaderboard.elicitation.margins import CriterionMargins
 from leaderboard.elicitation.posterior import (
-    FEW,
     Draws,
     Observation,
     PreferencePosterior,
@@ -300,26 +299,27 @@ def _list_step(persons: _Lists, random: np.random.Generator) -> tuple[_Lists, ND
     lists, log_ratio = list(persons.lists), np.zeros(len(persons.n))
     for row, old in enumerate(persons.lists):
         new, possible = neighbours(old, random)
-        ratio = FEW * (np.log(old.n_followed) - np.log(new.n_followed))
+        ratio = new.log_prior - old.log_prior
         lists[row] = old.where(which == row, new)
         log_ratio = np.where(which == row, np.where(possible, ratio, -np.inf), log_ratio)
     return replace(persons, lists=tuple(lists)), log_ratio
 
 
 def _structure_step(persons: _Lists, random: np.random.Generator) -> tuple[_Lists, NDArray[np.float64]]:
-    """Return persons with lists in use drawn anew from the prior, or with two lists exchanged."""
+    """Return persons with lists in use drawn anew from the prior, or with two exchanged, and the ratio."""
     n, on_top = _structure(len(persons.n), random)
     exchange = (random.random(len(n)) < _EXCHANGED) & ~persons.on_top[:, 1]
     first, second, *others = persons.lists
     swapped = (_list_of(first, second), _list_of(second, first))
     lists = (first.where(exchange, swapped[0]), second.where(exchange, swapped[1]), *others)
+    ratio = sum(new.log_prior - old.log_prior for new, old in zip(lists, persons.lists, strict=True))
     return (
         _Lists(
             lists,
             np.where(exchange, persons.n, n),
             np.where(exchange[:, None], persons.on_top, on_top),
         ),
-        np.zeros(len(n)),
+        np.asarray(ratio),
     )
 
 

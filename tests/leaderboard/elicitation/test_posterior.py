@@ -77,6 +77,19 @@ class TestPrior:
         assert (moved.draws.weights != unknown.draws.weights).any(axis=1).mean() > 0.5
         np.testing.assert_allclose(shares[1], shares[0], atol=0.03)
         np.testing.assert_allclose(moved.mean, unknown.mean, atol=0.03)
+        for noise in np.unique(unknown.draws.noise):
+            one_wish = [
+                float((size[posterior.draws.noise == noise] == 1).mean())
+                for size, posterior in zip(sizes, (unknown, moved), strict=True)
+            ]
+            assert one_wish[1] == pytest.approx(one_wish[0], abs=0.05)
+
+    def test_who_errs_less_follows_fewer(self) -> None:
+        draws = PreferencePosterior.prior(20, n_draws=20_000).draws
+        mean = [draws.n_followed[draws.noise == noise].mean() for noise in np.unique(draws.noise)]
+
+        assert 1.5 < mean[0] < mean[1] < mean[2] == pytest.approx(4.5, abs=0.15)
+        assert mean[3] == pytest.approx(4.5, abs=0.15)
 
 
 class TestPosterior:

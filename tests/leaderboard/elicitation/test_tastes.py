@@ -18,6 +18,7 @@ from leaderboard.elicitation.tastes import (
     TastePosterior,
     _Evidence,
     _Lists,
+    _moved,
     groups_of,
 )
 from tests.leaderboard.elicitation.samples import CRITERIA, QUERIES, RESPONDERS, choice_by, small_margins
@@ -94,6 +95,20 @@ def test_before_any_choice_the_prior_is_untouched() -> None:
 
     assert found.one_taste == pytest.approx(0.6, abs=0.03)
     np.testing.assert_allclose(found.probability, 1 / 4000)
+
+
+def test_moves_alone_leave_the_prior_as_it_was() -> None:
+    choices, categories = by_category(4, second=WARM)
+    nothing = _Evidence(CategoryChoices.of(choices, small_margins(), categories, 4).before(0), ())
+    unknown = _Lists.prior(CRITERIA, 8000, np.random.default_rng(5))
+    moved, _ = _moved(unknown, nothing, np.random.default_rng(6))
+
+    np.testing.assert_allclose(np.bincount(moved.n), np.bincount(unknown.n), atol=250)
+    for before, after in zip(unknown.lists, moved.lists, strict=True):
+        assert (before.weights != after.weights).any(axis=1).mean() > 0.5
+        for noise in np.unique(before.noise):
+            share = [float((each.n_followed[each.noise == noise] == 1).mean()) for each in (before, after)]
+            assert share[1] == pytest.approx(share[0], abs=0.05)
 
 
 def test_a_category_without_choices_goes_by_the_lists_in_use_alike() -> None:
