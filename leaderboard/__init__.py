@@ -17,7 +17,7 @@
 - `ranked`: all of that of a view, as command lines and programs are given it
 - `compare`: several views side by side; `alignment`: how well each LLM meets each criterion
 - `explain`: behind one LLM's rank; `critique`: an LLM's critique and edit of a response;
-  `critique_scores`: what its scores come to
+  `critique_scores`: what its scores come to; `many_critiques`: of many responses of one LLM
 - `llm_facts`: who makes LLMs, what they cost, how people rate them
 - `judges`: evaluations side by side, and how two judges' rankings agree
 - `elicitation`: a person's criteria learnt from choices, an interview or their history

@@ -32,6 +32,7 @@ from leaderboard.export import correlations_json, read_ranking_csv, win_rates_cs
 from leaderboard.file_formats import FileFormat, file_of
 from leaderboard.listed import Listed, monthly_costs
 from leaderboard.llm_facts.listing import Listing, use_per_day
+from leaderboard.many_critiques import critiques
 from leaderboard.ranked import rank_view
 from leaderboard.render.picture import ranking_picture
 from leaderboard.result import Leaderboard
@@ -259,6 +260,7 @@ def correlate_command(
 
 app.command("criteria-from")(criteria_from)
 app.command("corrected-by")(corrected_by)
+app.command("critiques")(critiques)
 
 
 def _view_of_profile(file: Path, asked: View, context: typer.Context) -> View:

@@ -238,14 +238,25 @@ def review(critic: Critic, view: View, report: PairReport) -> Review:
         LeaderboardError: There are no criteria or no texts, or no reply can be used.
         UnavailableError, ConfigError: As ``Critic.critique``.
     """
-    if not view.criteria:
+    return review_of(critic, view.criteria, view.crm, report.query_text, report.response)
+
+
+def review_of(
+    critic: Critic, criteria: CriteriaSet, crm: str, query: str | None, response: str | None
+) -> Review:
+    """Critique a response by criteria, and have a judge compare the edit with it.
+
+    Raises:
+        LeaderboardError, UnavailableError, ConfigError: As ``review``.
+    """
+    if not criteria:
         raise LeaderboardError("A critique needs criteria: say what you like in an answer first.")
-    if report.query_text is None or report.response is None:
+    if query is None or response is None:
         raise LeaderboardError("The texts are not stored here, so there is nothing to critique.")
-    critique = critic.critique(Critiqued(report.query_text, report.response, view.criteria))
-    pair = Pair(report.query_text, critique.edited, report.response)
+    critique = critic.critique(Critiqued(query, response, criteria))
+    pair = Pair(query, critique.edited, response)
     try:
-        [verdict] = registry.get_crm(view.crm).judge([Question(view.criteria, pair)])
+        [verdict] = registry.get_crm(crm).judge([Question(criteria, pair)])
     except CRMError as error:
-        return Review(critic.name, view.criteria, critique, None, str(error))
-    return Review(critic.name, view.criteria, critique, verdict)
+        return Review(critic.name, criteria, critique, None, str(error))
+    return Review(critic.name, criteria, critique, verdict)
