@@ -9,6 +9,7 @@ the memory, which is shared with whatever else the computer does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ of what a low-rank adaptation (Hu et al. 2021) adds to a weight."""
 
 _COLUMNS = 64
 """Of a block; the widths of the models used here are multiples of it."""
+_ALL = slice(None)
 _AT_ONCE = 3
 """Blocks that are unpacked at once: they stay in the processor's cache until they are used."""
 
@@ -72,10 +74,15 @@ class PackedWeight:
             added,
         )
 
-    def times(self, inputs: Rows) -> Rows:
-        """Return ``inputs @ weight`` ``[T, out]`` of T rows ``[T, in]``."""
+    def times(self, inputs: Rows, apart: Sequence[slice] = (_ALL,)) -> Rows:
+        """Return ``inputs @ weight`` ``[T, out]`` of T rows ``[T, in]``.
+
+        Args:
+            apart: Runs of rows that follow each other and are multiplied each by themselves, so that none
+                moves the last digits of another; the weight is unpacked once for all.
+        """
         n_blocks, n_inputs, width = self.numbers.shape
-        products = np.empty((n_blocks, len(inputs), width), np.float32)
+        products = [np.empty((n_blocks, len(inputs[rows]), width), np.float32) for rows in apart]
         unpacked = np.empty((_AT_ONCE, n_inputs, width), np.float32)
         for start in range(0, n_blocks, _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
@@ -83,8 +90,17 @@ class PackedWeight:
             blocks = unpacked[: len(scale)]
             grouped = (*scale.shape[:2], GROUP, width)
             np.multiply(self.numbers[some].reshape(grouped), scale, out=blocks.reshape(grouped))
-            np.matmul(inputs, blocks, out=products[some])
-        product = _side_by_side(products)
+            for rows, of_rows in zip(apart, products, strict=True):
+                np.matmul(inputs[rows], blocks, out=of_rows[some])
+        whole = [
+            self._completed(_side_by_side(each), inputs[rows])
+            for rows, each in zip(apart, products, strict=True)
+        ]
+        return whole[0] if len(whole) == 1 else np.concatenate(whole)
+
+    def _completed(self, product: Rows, inputs: Rows) -> Rows:
+        """Add what is added to the scaled numbers, and the two factors."""
+        n_inputs = inputs.shape[1]
         product += inputs.reshape(len(inputs), n_inputs // GROUP, GROUP).sum(axis=2) @ self.least
         if self.added is not None:
             right, left = self.added

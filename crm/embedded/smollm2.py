@@ -98,7 +98,7 @@ class SmolLM2:
         self._past: Sequence[_Past] = [_Past.none()] * n_layers
         self._n_past = 0
         if tokens := self.tokens([beginning])[0]:
-            self._past = self._read([tokens])[1]
+            self._past = self._read([tokens], (1,))[1]
             self._n_past = len(tokens)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
@@ -106,30 +106,46 @@ class SmolLM2:
         readable = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         return [each.ids for each in self._tokenizer.encode_batch_fast(readable)]
 
-    def states(self, windows: Sequence[Sequence[int]]) -> list[Rows]:
-        """Return the states of the last layer of N texts of T tokens, without the beginning, ``[T, 576]``."""
-        return self._read(windows)[0]
+    def states(self, windows: Sequence[Sequence[int]], apart: Sequence[int] = ()) -> list[Rows]:
+        """Return the states of the last layer of N texts of T tokens, without the beginning, ``[T, 576]``.
 
-    def _read(self, windows: Sequence[Sequence[int]]) -> tuple[list[Rows], list[_Past]]:
+        Args:
+            apart: Numbers of texts that are read at once, those of each number by themselves: what else is
+                read does not move their last digits. By default all at once.
+        """
+        return self._read(windows, apart or (len(windows),))[0]
+
+    def _read(self, windows: Sequence[Sequence[int]], apart: Sequence[int]) -> tuple[list[Rows], list[_Past]]:
         """Return the states, and what the tokens of the last text offer to the layers."""
         bounds = np.cumsum([0, *map(len, windows)]).tolist()
-        places = np.concatenate([np.arange(len(window)) for window in windows]) + self._n_past
-        turned = self._rotation(places)
+        ends = [bounds[number] for number in np.cumsum([0, *apart])]
+        runs = [slice(*run) for run in pairwise(ends)]
+        turned = self._rotation([np.arange(len(window)) + self._n_past for window in windows])
         tokens, place = np.unique(np.concatenate([np.asarray(each) for each in windows]), return_inverse=True)
         states = self._embedding.rows(tokens)[place]
         offered = []
         for layer, past in zip(self._layers, self._past, strict=True):
-            states, last = self._passed(layer, states, past, bounds, turned)
+            states, last = self._passed(layer, (states, runs), past, bounds, turned)
             offered.append(last)
         return [states[start:stop] for start, stop in pairwise(bounds)], offered
 
     def _passed(
-        self, layer: _Layer, states: Rows, past: _Past, bounds: Sequence[int], turned: tuple[Rows, Rows]
+        self,
+        layer: _Layer,
+        given: tuple[Rows, Sequence[slice]],
+        past: _Past,
+        bounds: Sequence[int],
+        turned: tuple[Rows, Rows],
     ) -> tuple[Rows, _Past]:
-        """Return what a layer makes of the tokens ``[T, 576]`` of texts between the bounds."""
+        """Return what a layer makes of the tokens ``[T, 576]`` of texts between the bounds.
+
+        Args:
+            given: The tokens' states, and the runs of them that are multiplied by themselves.
+        """
+        states, runs = given
         inputs = self._normalised(states, layer.before)
         asked, keys, values = (
-            layer.linear[f"self_attn.{part}_proj"].times(inputs).reshape(len(inputs), -1, _OF_HEAD)
+            layer.linear[f"self_attn.{part}_proj"].times(inputs, runs).reshape(len(inputs), -1, _OF_HEAD)
             for part in "qkv"
         )
         asked, keys = _rotated(asked, turned), _rotated(keys, turned)
@@ -142,12 +158,12 @@ class SmolLM2:
                 np.concatenate([past.values, own_values], axis=1),
             )
             attended[start:stop] = _attend(asked[start:stop], last)
-        between: Rows = states + layer.linear["self_attn.o_proj"].times(attended)
+        between: Rows = states + layer.linear["self_attn.o_proj"].times(attended, runs)
         inputs = self._normalised(between, layer.between)
-        gate = layer.linear["mlp.gate_proj"].times(inputs)
+        gate = layer.linear["mlp.gate_proj"].times(inputs, runs)
         gate *= expit(gate)
-        gate *= layer.linear["mlp.up_proj"].times(inputs)
-        passed = np.asarray(between + layer.linear["mlp.down_proj"].times(gate), dtype=np.float32)
+        gate *= layer.linear["mlp.up_proj"].times(inputs, runs)
+        passed = np.asarray(between + layer.linear["mlp.down_proj"].times(gate, runs), dtype=np.float32)
         return passed, last
 
     def _normalised(self, states: Rows, weight: Rows) -> Rows:
@@ -156,11 +172,12 @@ class SmolLM2:
         normalised: Rows = states / np.sqrt(square + self._epsilon) * weight
         return normalised
 
-    def _rotation(self, places: NDArray[np.int64]) -> tuple[Rows, Rows]:
-        """Cosines and sines of rotary embeddings (Su et al. 2021), each ``[T, 1, 32]``."""
+    def _rotation(self, places: Sequence[NDArray[np.int64]]) -> tuple[Rows, Rows]:
+        """Cosines and sines of rotary embeddings (Su et al. 2021) of places, each ``[T, 1, 32]``."""
         speeds = self._slowest ** (-np.arange(0, _OF_HEAD, 2) / _OF_HEAD)
-        angles = places[:, None, None] * speeds
-        return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+        angles = [each[:, None, None] * speeds for each in places]
+        cosine, sine = (np.concatenate([turn(each) for each in angles]) for turn in (np.cos, np.sin))
+        return cosine.astype(np.float32), sine.astype(np.float32)
 
 
 def _rotated(heads: Rows, turned: tuple[Rows, Rows]) -> Rows:

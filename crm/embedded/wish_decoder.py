@@ -21,6 +21,8 @@ MAX_TOKENS = 60
 """Of a wish."""
 _AT_ONCE = 2048
 """Tokens that are read together where there are many wishes."""
+_GROUPS_AT_ONCE = 8
+"""Of wishes that are multiplied by themselves, by weights that are unpacked once for all."""
 _EPSILON = np.float32(1e-5)
 
 
@@ -78,12 +80,16 @@ class WishDecoder:
         *of_wishes, ending = model.tokens([*wishes, ENDING])
         cut = [tokens[:MAX_TOKENS] for tokens in of_wishes]
         if bulk:
-            batches = [*_batches([len(tokens) + len(ending) for tokens in cut], _AT_ONCE)]
+            batches = [[each] for each in _batches([len(tokens) + len(ending) for tokens in cut], _AT_ONCE)]
         else:
-            batches = _members(range(len(wishes)) if groups is None else groups)
+            members = _members(range(len(wishes)) if groups is None else groups)
+            batches = [
+                members[start : start + _GROUPS_AT_ONCE] for start in range(0, len(members), _GROUPS_AT_ONCE)
+            ]
         for batch in batches:
-            states = model.states([cut[index] + ending for index in batch])
-            pooled[batch] = [_pooled(each, len(ending)) for each in states]
+            rows = [row for some in batch for row in some]
+            states = model.states([cut[row] + ending for row in rows], [len(some) for some in batch])
+            pooled[rows] = [_pooled(each, len(ending)) for each in states]
         vectors = _layer_normalised(pooled)
         if bulk:
             return np.asarray(vectors @ self._weight + self._bias, dtype=np.float32)

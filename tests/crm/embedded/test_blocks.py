@@ -34,3 +34,7 @@ def test_a_packed_weight_multiplies_as_its_numbers_say(n_rows: int, rank: int) -
     weight = numbers * scale.repeat(32, axis=1) + least.repeat(32, axis=1)
     weight += left.astype(np.float32) @ right.astype(np.float32)
     np.testing.assert_allclose(packed.times(inputs), inputs @ weight.T, rtol=1e-4, atol=2e-2)
+    runs = [slice(0, n_rows // 3), slice(n_rows // 3, n_rows)]
+    np.testing.assert_array_equal(
+        packed.times(inputs, runs), np.concatenate([packed.times(inputs[run]) for run in runs])
+    )
