@@ -29,7 +29,7 @@ from benchmarks._report import Report
 from benchmarks._simulated import draw_criteria, simulated_user, wordings
 from benchmarks.plain_habits import Habit, counted_habits
 from crm.cli_runner import run_cli
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from crm.embedded.model import EmbeddedCRM, embedded_crm
 from crm.errors import CRMError
 from crm.paths import CORPORA
@@ -46,6 +46,12 @@ from leaderboard.elicitation.choice_model import (
     chosen_and_rejected,
     outcome_probabilities,
 )
+from leaderboard.elicitation.clarifying import (
+    ClarifyingReply,
+    clarified_in,
+    clarifying_question,
+    with_stated,
+)
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins
 from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior
@@ -58,6 +64,7 @@ app = typer.Typer(add_completion=False)
 COUNTS = (12, 24)
 Floats = NDArray[np.floating]
 Answer = Callable[[ResponsePair], ChoiceOutcome]
+Names = Callable[[Criterion], bool]
 _FORETOLD = 200
 _DRAWS = 400
 _CLEAR = 1
@@ -86,18 +93,27 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Person:
-    """Somebody for whom each response is worth an amount ``[R, Q]``, NaN where it is not known."""
+    """Somebody for whom each response is worth an amount ``[R, Q]``, NaN where it is not known.
+
+    ``names`` says whether a criterion is what they go by, where criteria can say it.
+    """
 
     field: Field
     amount: Floats
     answer: Answer
+    names: Names | None = None
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """What came out for one person after some choices; shares are of 0 to 1."""
+    """What came out for one person after some choices; shares are of 0 to 1.
+
+    Attributes:
+        asked: τ after the page's question which of these it was, too; NaN of who has no words for it.
+    """
 
     tau: float
+    asked: float
     by_default: float
     ceiling: float
     first: bool
@@ -107,9 +123,9 @@ class Learnt:
     right_choices: float
 
 
-def by_amount(field: Field, amount: Floats) -> Person:
+def by_amount(field: Field, amount: Floats, names: Names | None = None) -> Person:
     """Return somebody who takes the response that is worth more."""
-    return Person(field, amount, Habit("", amount, lambda _: False).answer)
+    return Person(field, amount, Habit("", amount, lambda _: False).answer, names)
 
 
 def learn(person: Person, seed: int) -> Iterator[Learnt]:
@@ -139,15 +155,17 @@ def _measured(
     """Return what came out; ``halves`` are the responses measured, and those chosen from."""
     field = person.field
     here, elsewhere = (DuelTarget(half, np.ones(half.shape[1])) for half in halves)
-    margins = field.margins
-    lines = checklist(posterior, margins, criterion_library(), chosen_and_rejected(choices, margins))
-    standing = margins.relative @ coefficients_of(lines, margins.n_criteria) if lines else field.default
-    amounts = Margins(person.amount, alike=1e-9)
-    true, learnt = here.shares(amounts), here.shares(Margins(standing))
+    margins, amounts = field.margins, Margins(person.amount, alike=1e-9)
+    true, learnt = here.shares(amounts), here.shares(Margins(_standing(field, posterior, choices)))
+    asked = np.nan
+    if person.names is not None:
+        known = _asked(posterior, choices, margins, person.names)
+        asked = _tau(here.shares(Margins(_standing(field, known, choices))), true)
     ranked = CandidatePairs(margins, halves[0], np.asarray(halves[0].any(axis=0)), with_baseline=False)
     stated, right = _foretold(posterior, margins, person, halves[0])
     return Learnt(
         tau=_tau(learnt, true),
+        asked=asked,
         by_default=_tau(here.shares(Margins(field.default)), true),
         ceiling=_tau(elsewhere.shares(amounts), true),
         first=bool(true[np.nanargmax(learnt)] >= np.nanmax(true) - 1e-9),
@@ -156,6 +174,29 @@ def _measured(
         stated_choices=stated,
         right_choices=right,
     )
+
+
+def _standing(field: Field, posterior: PreferencePosterior, choices: Sequence[Choice]) -> Floats:
+    """Return how responses stand by the checklist ``[R, Q]``; without one, by default."""
+    margins, library = field.margins, criterion_library()
+    sides = chosen_and_rejected(choices, margins)
+    lines = with_stated(
+        checklist(posterior, margins, library, sides),
+        *(posterior, margins, library, sides),
+        clarified=clarified_in(posterior),
+    )
+    return margins.relative @ coefficients_of(lines, margins.n_criteria) if lines else field.default
+
+
+def _asked(
+    posterior: PreferencePosterior, choices: Sequence[Choice], margins: CriterionMargins, names: Names
+) -> PreferencePosterior:
+    """Return what is known after the page has asked which of some wishes it was."""
+    sides, library = chosen_and_rejected(choices, margins), criterion_library()
+    while question := clarifying_question(posterior, sides, margins.spread):
+        named = frozenset(each for each in question.offered if names(each.of(library)))
+        posterior = posterior.after(ClarifyingReply(question, named))
+    return posterior
 
 
 def _foretold(
@@ -202,7 +243,7 @@ def people_on_dailybench(service: Service, crm: EmbeddedCRM, most: int) -> dict[
         for llm in benchmark.respondents
     ]
     random, shape = np.random.default_rng(3), field.margins.present.shape
-    counted = [by_amount(field, habit.amount) for habit in counted_habits(texts)]
+    counted = [by_amount(field, habit.amount, habit.names) for habit in counted_habits(texts)]
     one = [by_amount(field, np.eye(shape[0])[[row]].T * np.ones(shape)) for row in range(shape[0] - 1)]
     orders = [by_amount(field, random.permutation(shape[0])[:, None] * np.ones(shape)) for _ in range(most)]
     wishes = wordings(crm, held_out=True, most=400)
@@ -265,10 +306,16 @@ def rows_of(kind: str, people: Sequence[Person]) -> Iterator[tuple[str, ...]]:
         def mean(name: str, each: Sequence[Learnt] = each) -> float:
             return float(np.mean([getattr(one, name) for one in each]))
 
-        half = 1.96 * np.std([one.tau for one in each], ddof=1) / np.sqrt(len(each))
+        def interval(name: str, each: Sequence[Learnt] = each) -> str:
+            values = [getattr(one, name) for one in each]
+            if np.isnan(values).any():
+                return "–"
+            half = 1.96 * np.std(values, ddof=1) / np.sqrt(len(values))
+            return f"{np.mean(values):.2f} ± {half:.2f}"
+
         yield (
             *(kind, people[0].field.title.split(",")[0], f"{len(people)}", f"{count}"),
-            f"{mean('tau'):.2f} ± {half:.2f}",
+            *(interval("tau"), interval("asked")),
             *(f"{mean(name):.2f}" for name in ("by_default", "ceiling")),
             f"{100 * mean('first'):.0f} %",
             *(
@@ -300,6 +347,7 @@ def measure(
                 "people",
                 "choices",
                 "Kendall τ",
+                "and asked",
                 "∅'s τ",
                 "ceiling",
                 "first right",
@@ -307,8 +355,9 @@ def measure(
             *("pairs of LLMs right: stated / so", "choices foretold: stated / so"),
         ),
         tuple(row for kind, each in people.items() for row in rows_of(kind, each)),
-        "Means over people; ± is the 95 % interval. Ceiling: τ of their own rankings on both halves of "
-        f"the queries. First right: how often the ranking's first LLM is theirs. {describe_machine()}.",
+        "Means over people; ± is the 95 % interval. Asked: which of these it was, as the page asks. Ceiling: τ "
+        "of their own rankings on both halves of the queries. First right: how often the ranking's first LLM "
+        f"is theirs. {describe_machine()}.",
     ).finish(output)
 
 
