@@ -355,9 +355,9 @@ def measure(
             *("pairs of LLMs right: stated / so", "choices foretold: stated / so"),
         ),
         tuple(row for kind, each in people.items() for row in rows_of(kind, each)),
-        "Means over people; ± is the 95 % interval. Asked: which of these it was, as the page asks. Ceiling: τ "
-        "of their own rankings on both halves of the queries. First right: how often the ranking's first LLM "
-        f"is theirs. {describe_machine()}.",
+        "Means over people; ± is the 95 % interval. Asked: which of these it was, as the page asks. Ceiling: "
+        "τ of their own rankings on both halves of the queries. First right: how often the ranking's first "
+        f"LLM is theirs. {describe_machine()}.",
     ).finish(output)
 
 
