@@ -26,7 +26,16 @@ def together(
 ) -> subprocess.CompletedProcess[str]:
     """Train in two processes."""
     arguments = (str(backbone), str(out), json.dumps(options), str(stop_at), gpus)
-    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    torchrun = (
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--local-addr",
+        "127.0.0.1",
+        "--nproc-per-node",
+        "2",
+    )
     return subprocess.run(
         [*torchrun, "-m", "tests.crm.training.classifier.several_processes", *arguments],
         cwd=ROOT,
