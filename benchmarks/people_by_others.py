@@ -27,7 +27,7 @@ from scipy.stats import kendalltau
 
 from benchmarks._report import Report
 from benchmarks._simulated import draw_criteria, simulated_user, wordings
-from benchmarks.plain_habits import Habit, counted_habits
+from benchmarks.plain_habits import Habit, asked_which, counted_habits
 from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet, Criterion
 from crm.embedded.model import EmbeddedCRM, embedded_crm
@@ -46,12 +46,7 @@ from leaderboard.elicitation.choice_model import (
     chosen_and_rejected,
     outcome_probabilities,
 )
-from leaderboard.elicitation.clarifying import (
-    ClarifyingReply,
-    clarified_in,
-    clarifying_question,
-    with_stated,
-)
+from leaderboard.elicitation.clarifying import clarified_in, with_stated
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins
 from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior
@@ -159,7 +154,8 @@ def _measured(
     true, learnt = here.shares(amounts), here.shares(Margins(_standing(field, posterior, choices)))
     asked = np.nan
     if person.names is not None:
-        known = _asked(posterior, choices, margins, person.names)
+        sides = chosen_and_rejected(choices, margins)
+        known = asked_which(posterior, sides, margins.spread, person.names)
         asked = _tau(here.shares(Margins(_standing(field, known, choices))), true)
     ranked = CandidatePairs(margins, halves[0], np.asarray(halves[0].any(axis=0)), with_baseline=False)
     stated, right = _foretold(posterior, margins, person, halves[0])
@@ -186,17 +182,6 @@ def _standing(field: Field, posterior: PreferencePosterior, choices: Sequence[Ch
         clarified=clarified_in(posterior),
     )
     return margins.relative @ coefficients_of(lines, margins.n_criteria) if lines else field.default
-
-
-def _asked(
-    posterior: PreferencePosterior, choices: Sequence[Choice], margins: CriterionMargins, names: Names
-) -> PreferencePosterior:
-    """Return what is known after the page has asked which of some wishes it was."""
-    sides, library = chosen_and_rejected(choices, margins), criterion_library()
-    while question := clarifying_question(posterior, sides, margins.spread):
-        named = frozenset(each for each in question.offered if names(each.of(library)))
-        posterior = posterior.after(ClarifyingReply(question, named))
-    return posterior
 
 
 def _foretold(

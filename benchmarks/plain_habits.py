@@ -19,6 +19,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from benchmarks._counts import COUNTERS
 from benchmarks._report import Report
@@ -119,6 +120,24 @@ def _share_apart(amount: Floats) -> float:
     return float((both & (amount[first] != amount[second])).sum() / max(both.sum(), 1))
 
 
+def asked_which(
+    posterior: PreferencePosterior,
+    sides: tuple[NDArray[np.float64], NDArray[np.float64]],
+    spread: NDArray[np.floating],
+    names: Callable[[Criterion], bool],
+) -> PreferencePosterior:
+    """Return what is known after the page has asked which of some wishes it was.
+
+    Args:
+        sides: As of ``clarifying_question``, like ``spread``.
+        names: Whether a criterion is what the person goes by.
+    """
+    while question := clarifying_question(posterior, sides, spread):
+        named = frozenset(each for each in question.offered if names(each.of(criterion_library())))
+        posterior = posterior.after(ClarifyingReply(question, named))
+    return posterior
+
+
 @dataclass(frozen=True, eq=False)
 class Field:
     """Where people choose, and how often."""
@@ -151,10 +170,8 @@ class Field:
     def recognised(self, habit: Habit) -> tuple[ChecklistLine, ...]:
         """Return the checklist from these choices and what the page then asks, answered by the habit."""
         past, posterior = self._remembered(habit)
-        while question := clarifying_question(posterior, past.sides(), past.benchmark.spread):
-            named = frozenset(each for each in question.offered if habit.names(each.of(past.library)))
-            posterior = posterior.after(ClarifyingReply(question, named))
-        return weighted_lines(posterior, past)
+        known = asked_which(posterior, past.sides(), past.benchmark.spread, habit.names)
+        return weighted_lines(known, past)
 
     def _remembered(self, habit: Habit) -> tuple[HistoryMargins, PreferencePosterior]:
         past = margins_of_taken([*self._taken(habit)], self.candidates.margins)

@@ -35,12 +35,12 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.scoring_jobs.progress import status_line
 from leaderboard.selection import queries_with
 from leaderboard.service import Service
+from leaderboard.statistics.bootstrap import percentile_interval
 from leaderboard.view import DEFAULT_BENCHMARK, DEFAULT_CRM
 from parsing.messages import quantity
 
 FINAL = "all three"
 _REDRAWN = 2000
-_PERCENT = (2.5, 97.5)
 _CALLS = 3
 _EVEN = 0.5
 
@@ -75,7 +75,7 @@ class ManyReviews:
         """Return by how much edits score higher: a mean with its 95 % interval a score, S_final last."""
         change = self.scores[:, 1] - self.scores[:, 0]
         rows = np.random.default_rng(seed).integers(0, len(change), (_REDRAWN, len(change)))
-        low, high = np.percentile(change[rows].mean(axis=1), _PERCENT, axis=0)
+        low, high = percentile_interval(change[rows].mean(axis=1))
         return list(zip(change.mean(axis=0).tolist(), low.tolist(), high.tolist(), strict=True))
 
     def faults(self) -> dict[str, tuple[int, int]]:
@@ -124,19 +124,17 @@ def review_many(
     """Critique the LLM's responses to some queries; a critique that fails is left out and named.
 
     Raises:
-        LeaderboardError: There are no criteria.
-        CRMError: The first of all fails because the endpoint or the judge cannot be used.
+        LeaderboardError: There are no criteria, or the first critique of all fails.
+        CRMError: It fails because the endpoint cannot be used.
     """
     found = ManyReviews(llm, {}, {})
     for done, query in enumerate(queries):
         on_progress(done, len(queries))
         name = benchmark.record.queries[query].external_id
-        text, response = benchmark.query_texts[query], benchmark.text_at(llm, query)
-        if text is None or response is None:
-            found.failed[name] = missing_texts_message(benchmark.record)
-            continue
         try:
-            found.reviews[name] = review_of(critic, criteria, crm, text, response)
+            found.reviews[name] = review_of(
+                critic, criteria, crm, benchmark.query_texts[query], benchmark.text_at(llm, query)
+            )
         except (CRMError, LeaderboardError) as error:
             if not done:
                 raise

@@ -136,5 +136,5 @@ def kinds_table(shares: Sequence[KindShare], source: str) -> ReportTable:
         f"Kinds of criteria: {source}",
         ("Kind", "share", "most frequent adjectives"),
         tuple(rows),
-        "Of at most 5,000 different criteria. An adjective stands in the kind that has it most often.",
+        f"Of at most {_MOST:,} different criteria. An adjective stands in the kind that has it most often.",
     )

@@ -67,6 +67,21 @@ class _Past:
         return cls(empty, empty)
 
 
+@dataclass(frozen=True)
+class _Texts:
+    """Which of T tokens are which text's.
+
+    Attributes:
+        bounds: Where each text begins, and where the last one ends.
+        runs: Of texts that are multiplied by themselves.
+        turned: Cosines and sines of the tokens' places, each ``[T, 1, 32]``.
+    """
+
+    bounds: Sequence[int]
+    runs: Sequence[slice]
+    turned: tuple[Rows, Rows]
+
+
 class SmolLM2:
     """The lower layers, adapted; may be shared between threads."""
 
@@ -118,40 +133,29 @@ class SmolLM2:
     def _read(self, windows: Sequence[Sequence[int]], apart: Sequence[int]) -> tuple[list[Rows], list[_Past]]:
         """Return the states, and what the tokens of the last text offer to the layers."""
         bounds = np.cumsum([0, *map(len, windows)]).tolist()
-        ends = [bounds[number] for number in np.cumsum([0, *apart])]
-        runs = [slice(*run) for run in pairwise(ends)]
+        runs = [slice(*run) for run in pairwise(bounds[number] for number in np.cumsum([0, *apart]))]
         turned = self._rotation([np.arange(len(window)) + self._n_past for window in windows])
+        texts = _Texts(bounds, runs, turned)
         tokens, place = np.unique(np.concatenate([np.asarray(each) for each in windows]), return_inverse=True)
         states = self._embedding.rows(tokens)[place]
         offered = []
         for layer, past in zip(self._layers, self._past, strict=True):
-            states, last = self._passed(layer, (states, runs), past, bounds, turned)
+            states, last = self._passed(layer, states, past, texts)
             offered.append(last)
         return [states[start:stop] for start, stop in pairwise(bounds)], offered
 
-    def _passed(
-        self,
-        layer: _Layer,
-        given: tuple[Rows, Sequence[slice]],
-        past: _Past,
-        bounds: Sequence[int],
-        turned: tuple[Rows, Rows],
-    ) -> tuple[Rows, _Past]:
-        """Return what a layer makes of the tokens ``[T, 576]`` of texts between the bounds.
-
-        Args:
-            given: The tokens' states, and the runs of them that are multiplied by themselves.
-        """
-        states, runs = given
+    def _passed(self, layer: _Layer, states: Rows, past: _Past, texts: _Texts) -> tuple[Rows, _Past]:
+        """Return what a layer makes of the tokens ``[T, 576]`` of texts."""
+        runs = texts.runs
         inputs = self._normalised(states, layer.before)
         asked, keys, values = (
             layer.linear[f"self_attn.{part}_proj"].times(inputs, runs).reshape(len(inputs), -1, _OF_HEAD)
             for part in "qkv"
         )
-        asked, keys = _rotated(asked, turned), _rotated(keys, turned)
+        asked, keys = _rotated(asked, texts.turned), _rotated(keys, texts.turned)
         attended = np.empty((len(states), WIDTH), np.float32)
         last = past
-        for start, stop in pairwise(bounds):
+        for start, stop in pairwise(texts.bounds):
             own_keys, own_values = (each[start:stop].transpose(1, 0, 2) for each in (keys, values))
             last = _Past(
                 np.concatenate([past.keys, own_keys], axis=1),
