@@ -2,6 +2,7 @@
 
 - `settings`: the file and the keys of its tables; `prompt`: templates, kept within a window
 - `chat_model`: what one is asked and replies; `structured`: replies that hold JSON, asked for again if not
+- `tasks`: many such things asked of one LLM, whose replies are kept
 - `client`: the HTTP client; `endpoint`: an OpenAI-compatible server, asked for many replies at a time
 - `batch`: the same server, handed many requests in a file that it answers within a day
 - `running`: asynchronous work that a caller waits for

@@ -19,6 +19,8 @@ Content = TypeVar("Content", bound=BaseModel)
 Usable = TypeVar("Usable")
 
 _JSON = re.compile(r"\{.*\}", re.DOTALL)
+CUT = "It was cut off at the limit of tokens."
+"""What is wrong with half a reply: it ends too early, whatever is missing in it."""
 TRIES = 3
 """How often one thing is asked for at most."""
 MAX_UNUSABLE = 25

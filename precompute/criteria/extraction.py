@@ -12,7 +12,7 @@ from crm.llm import make_chat_models
 from crm.llm.chat_model import LLMFailure, LLMReply, Outcome, ReplyStatus
 from crm.llm.running import run_to_end
 from crm.llm.settings import ConfiguredLLM
-from crm.llm.structured import StructuredChatModel, UnusableReplyError
+from crm.llm.structured import CUT, StructuredChatModel, UnusableReplyError
 from crm.report_table import ReportTable
 from db import Database
 from db.database import job_locks
@@ -174,7 +174,7 @@ def problem_of(reply: LLMReply, question: ExtractionQuestion) -> str | None:
     except UnusableReplyError as error:
         # What is wrong with half an answer is that it ends too early.
         cut = reply.status == ReplyStatus.TRUNCATED
-        return "It was cut off at the limit of tokens." if cut else str(error)
+        return CUT if cut else str(error)
     return None
 
 
