@@ -132,9 +132,9 @@ def in_brief(row: RankedLLM, ranked: Ranked) -> ListedLLM:
 
 
 def grades(service: Service, view: View) -> dict[str, dict[str, float]]:
-    """Return the grade of each LLM under each criterion; nothing where the judge gives none."""
+    """Return the grade of each LLM under each criterion; nothing until a slow judge has given them all."""
     found = alignment(service, view)
-    if found is None:
+    if found is None or not found.is_whole:
         return {}
     criteria = [str(criterion) for criterion in found.criteria]
     return {

@@ -15,7 +15,8 @@
 - `robustness`: what is significant in a view's ranking, and what its top depends on
 - `listed`: the LLMs of a ranking that pass a view's filters; `offers`: what they cost for what they are worth
 - `ranked`: all of that of a view, as command lines and programs are given it
-- `compare`: several views side by side; `alignment`: how well each LLM meets each criterion
+- `compare`: several views side by side; `alignment`: how well each LLM meets each criterion;
+  `live_grades`: a slow judge's work on that; `grades_command`: a command that writes it
 - `explain`: behind one LLM's rank; `critique`: an LLM's critique and edit of a response;
   `critique_scores`: what its scores come to; `many_critiques`: of many responses of one LLM
 - `llm_facts`: who makes LLMs, what they cost, how people rate them

@@ -30,6 +30,7 @@ from leaderboard.elicitation.correcting_command import corrected_by
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, read_ranking_csv, win_rates_csv
 from leaderboard.file_formats import FileFormat, file_of
+from leaderboard.grades_command import check_grades, grades_file
 from leaderboard.listed import Listed, monthly_costs
 from leaderboard.llm_facts.listing import Listing, use_per_day
 from leaderboard.many_critiques import critiques
@@ -152,6 +153,13 @@ def rank(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where it is written instead of printed.")
     ] = None,
+    grades: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Also write LLMs' grades under each criterion by itself; a slow judge is asked for each.",
+        ),
+    ] = None,
 ) -> None:
     """Rank the LLMs of a benchmark under your criteria.
 
@@ -191,10 +199,13 @@ def rank(
     if profile is not None:
         view = _view_of_profile(profile, view, context)
     _check_output(format, output)
+    check_grades(view, grades, output)
     service = Service.open(ranks_once=True)
     with progress_line(view.crm) as on_progress:
         # Only the table and a floor need ∅, which costs as much as the criteria.
         service.judge(view, on_progress, compare=format is RankFormat.TABLE or view.floor is not None)
+    if grades is not None:
+        _write(grades_file(service, view), grades)
     ranked = rank_view(service, view)
     listed = ranked.listed
     for note in ranked.notes:

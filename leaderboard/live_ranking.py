@@ -9,12 +9,13 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion
 from crm.protocol import CRM
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.judged import by_lists
+from leaderboard.live_grades import LiveGrades
 from leaderboard.request import Request
 from leaderboard.result import Judging, Leaderboard
 from leaderboard.scoring_jobs.progress import Progress, State, together
@@ -81,7 +82,11 @@ class LiveRankings:
 
     def task(self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet) -> ScoringTask:
         """Return the score matrix under the criteria and what fills it; a CRMError if there are no texts."""
-        return self._scheduler.job(benchmark, crm, criteria).task
+        return self._scheduler.task(benchmark, crm, criteria)
+
+    def grades(self, request: Request, criteria: Sequence[Criterion]) -> LiveGrades:
+        """Return the work of grading each of some criteria by itself; a CRMError if there are no texts."""
+        return LiveGrades.of(self._scheduler, request, criteria)
 
     def leaderboard(
         self, request: Request, subscriber: str | None, patience: float, default_on: DefaultOn

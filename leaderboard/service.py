@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
@@ -31,6 +31,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.explain import CriterionVerdict, PairReport, QueryScore, TopicScore, topic_scores
 from leaderboard.judged import Judged, by_lists
 from leaderboard.kept_results import KeptResults, Rating
+from leaderboard.live_grades import LiveGrades
 from leaderboard.live_ranking import LiveRankings
 from leaderboard.logs import told
 from leaderboard.request import (
@@ -314,6 +315,14 @@ class Service:
         """
         request = self._request(view)
         self._live.judge_now(request, on_progress, compare=compare)
+
+    def live_grades(self, request: Request, criteria: Sequence[Criterion]) -> LiveGrades | None:
+        """Return a slow judge's work on each of a view's criteria by itself; None of one that needs no time.
+
+        Raises:
+            CRMError: There are no texts to be judged.
+        """
+        return None if request.is_instant else self._live.grades(request, criteria)
 
     def score_matrix(
         self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet

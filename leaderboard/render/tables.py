@@ -173,7 +173,7 @@ def grades_table(
         tone = palette.accent if grade >= _BASELINE_GRADE else palette.down
         return {"tone": tone, "tint": f"{tint:.0f}", "text": f"{grade:.1f}"}
 
-    row_of = {llm: row for row, llm in enumerate(found.llms) if not np.isnan(found.pref_align[row])}
+    row_of = {llm: row for row, llm in enumerate(found.llms) if np.isfinite(found.grades[row]).any()}
     rows = [
         {
             "llm": llm,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Condition, Thread
 from time import monotonic
@@ -24,6 +24,7 @@ from leaderboard.errors import BusyError, LeaderboardError
 from leaderboard.limits import Limits, variable
 from leaderboard.logs import told
 from leaderboard.scoring_jobs.progress import Progress, State
+from leaderboard.scoring_jobs.rounds import RoundsTask
 from leaderboard.scoring_jobs.task import ScoringTask
 from leaderboard.statistics.win_rate import Mask
 
@@ -67,9 +68,9 @@ def _begun(selected: Mask) -> _Subscription:
 
 @dataclass(eq=False)
 class ScheduledTask:
-    """One score matrix and those who want it; all but ``task`` belongs to ``Scheduler``."""
+    """One score matrix, or several, and those who want it; all but ``task`` belongs to ``Scheduler``."""
 
-    task: ScoringTask
+    task: ScoringTask | RoundsTask
     subscriptions: dict[str, _Subscription] = field(default_factory=dict)
     error: str | None = None
 
@@ -97,11 +98,36 @@ class Scheduler:
     def job(self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet) -> ScheduledTask:
         """Return the one job of this matrix, idle until somebody subscribes; a CRMError without texts."""
         key = (benchmark.identity, crm.name, crm.version, criteria.key)
+        return self._job(key, lambda: ScoringTask(benchmark, crm, criteria))
+
+    def task(self, benchmark: LoadedBenchmark, crm: CRM, criteria: CriteriaSet) -> ScoringTask:
+        """Return what that job does; raises as ``job``."""
+        task = self.job(benchmark, crm, criteria).task
+        assert isinstance(task, ScoringTask)  # of one matrix
+        return task
+
+    def job_in_rounds(
+        self, benchmark: LoadedBenchmark, crm: CRM, parts: Sequence[tuple[CriteriaSet, Mask]]
+    ) -> ScheduledTask:
+        """Return the one job of several matrices, each on its queries ``[Q]``, that are filled in rounds.
+
+        Its matrix is theirs, one below the other. Raises a CRMError without texts.
+        """
+        key = tuple((criteria.key, queries.tobytes()) for criteria, queries in parts)
+
+        def make() -> RoundsTask:
+            # Those of jobs of their own: what is judged for one is seen by all.
+            alone = [self.task(benchmark, crm, criteria) for criteria, _ in parts]
+            return RoundsTask(alone, [queries for _, queries in parts])
+
+        return self._job((benchmark.identity, crm.name, crm.version, key), make)
+
+    def _job(self, key: Hashable, make: Callable[[], ScoringTask | RoundsTask]) -> ScheduledTask:
         with self._changed:
             if key in self._jobs:
                 self._jobs.move_to_end(key)
                 return self._jobs[key]
-        loaded = ScheduledTask(ScoringTask(benchmark, crm, criteria))
+        loaded = ScheduledTask(make())
         with self._changed:
             job = self._jobs.setdefault(key, loaded)
             self._forget_old()

@@ -90,6 +90,34 @@ class ScoreMatrix:
         return selected & ~self.todo.any(axis=0) & self.judged.any(axis=0)
 
 
+def progress_of(
+    matrix: ScoreMatrix,
+    selected: Mask,
+    state: State,
+    *,
+    speed: float | None,
+    heard_at: float,
+    ahead: Mask | None = None,
+) -> Progress:
+    """Return how much of the selected queries ``[Q]`` of a matrix is judged.
+
+    Args:
+        speed: Pairs a second; None while nothing is known.
+        heard_at: When the judge last gave a result, or was set to work.
+        ahead: As of ``ScoringTask.progress``.
+    """
+    done, total = matrix.count(selected)
+    waiting = int(matrix.todo[:, selected if ahead is None else ahead].sum())
+    running = state is State.RUNNING
+    return Progress(
+        State.FINISHED if done == total else state,
+        done,
+        total,
+        seconds_left=waiting / speed if running and speed else None,
+        silent=monotonic() - heard_at if running else 0.0,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class RemainingBenchmark:
     """Some pairs of a benchmark; any judge can resume by scoring it.
@@ -195,17 +223,8 @@ class ScoringTask:
         Args:
             ahead: Queries that are judged before or among the selected ones ``[Q]``; the selected by default.
         """
-        matrix, speed = self.matrix, self.pairs_per_second
-        done, total = matrix.count(selected)
-        waiting = int(matrix.todo[:, selected if ahead is None else ahead].sum())
-        running = state is State.RUNNING
-        return Progress(
-            State.FINISHED if done == total else state,
-            done,
-            total,
-            seconds_left=waiting / speed if running and speed else None,
-            silent=monotonic() - self.heard_at if running else 0.0,
-        )
+        speed = self.pairs_per_second
+        return progress_of(self.matrix, selected, state, speed=speed, heard_at=self.heard_at, ahead=ahead)
 
     def fill(self, wanted: Callable[[], Mask | None], on_progress: Callable[[], None] = lambda: None) -> None:
         """Judge what is wanted, then what is wanted by then, and so on; store it also if that fails.

@@ -12,6 +12,7 @@
 - `three_answers`: three LLMs' answers to one question; `live_answers`: to one of the person's own
 - `taste_test`: a ranking tested blind; `corrected`: a ranking corrected by the person's votes
 - `live_ranking`, `ranking_tabs`, `saved_views`: a ranking while a judge works, its tabs, views to compare
+- `grades`: grades by criterion, which a judge of texts gives if it is asked to
 - `share`: a view as link, text, picture, frame and citation; what the frame shows
 - `listing`: filters, order and cost of the LLMs that are listed
 - `agreement`, `critique`: how two judges agree; an LLM's critique of a response

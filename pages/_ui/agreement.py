@@ -16,7 +16,7 @@ from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.progress import State
 from leaderboard.statistics.correlation import Correlations, highest_rbo
 from leaderboard.view import View
-from pages._ui.live_ranking import PATIENCE, show_progress, subscriber, while_judging
+from pages._ui.live_ranking import PATIENCE, of_view, show_progress, subscriber, while_judging
 from pages._ui.session import (
     change_criteria,
     draw_chart,
@@ -172,7 +172,7 @@ def _progress(leaderboard: Leaderboard, place: str) -> None:
         st.error(plain(f"{view.crm}: {progress.message}"))
         text = f"{view.crm}: {progress.percentage}"
     key = f"agreement:{place}"
-    show_progress(progress, text, view, name=_subscriber(place), key=key, of=view.crm)
+    show_progress(progress, text, of_view(view, _subscriber(place)), key=key, of=view.crm)
 
 
 def _figures(correlations: Correlations) -> None:

@@ -7,6 +7,7 @@ the judge works; the rest of the page is not touched and stays usable.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 from uuid import uuid4
 
@@ -146,20 +147,33 @@ def _status(leaderboard: Leaderboard) -> None:
             )
             text = f"{what}: {progress}"
     with st.container(key="judging"):
-        show_progress(progress, text, view, name=subscriber(), key="judging:{}")
+        show_progress(progress, text, of_view(view, subscriber()), key="judging:{}")
 
 
-def show_progress(progress: Progress, text: str, view: View, *, name: str, key: str, of: str = "") -> None:
+@dataclass(frozen=True)
+class Buttons:
+    """What the buttons beside a bar do."""
+
+    stop: Callable[[], None]
+    resume: Callable[[], None]
+
+
+def of_view(view: View, name: str) -> Buttons:
+    """Return buttons for a subscriber's work on a view."""
+    return Buttons(lambda: service().stop(view, name), lambda: service().resume(view, name))
+
+
+def show_progress(progress: Progress, text: str, buttons: Buttons, *, key: str, of: str = "") -> None:
     """Draw how far a judge is, in one slim bar with a button that stops it or lets it go on.
 
     Args:
         key: Of the button, with a place for what it does.
         of: The judge, where there are several bars.
     """
-    act, label = (service().stop, "Stop") if progress.active else (service().resume, "Continue")
+    act, label = (buttons.stop, "Stop") if progress.active else (buttons.resume, "Continue")
     row = st.container(horizontal=True, vertical_alignment="center", wrap=False)
     row.progress(progress.share, text=plain(text), width="stretch")
-    row.button(f"{label} {of}".strip(), key=key.format(label), on_click=act, args=(view, name))
+    row.button(f"{label} {of}".strip(), key=key.format(label), on_click=act)
 
 
 def complain(message: str, try_again: Callable[[], None] | None = None, *, key: str = "try_again") -> None:

@@ -12,8 +12,6 @@ from functools import partial
 
 import streamlit as st
 
-from leaderboard.alignment import MAX_CRITERIA as MOST_GRADED
-from leaderboard.alignment import Alignment, alignment
 from leaderboard.export import ranking_csv
 from leaderboard.file_formats import FileFormat, file_of
 from leaderboard.listed import Listed
@@ -30,7 +28,6 @@ from leaderboard.render.robustness_sentences import (
     sensitivity_sentences,
 )
 from leaderboard.render.tables import (
-    grades_table,
     groups_table,
     not_compared_table,
     ranking_table,
@@ -45,6 +42,7 @@ from leaderboard.view import View
 from pages._ui.agreement import correlation_figures
 from pages._ui.answer import AnswerCard
 from pages._ui.corrected import has_votes, show_corrected
+from pages._ui.grades import go_on_grading, show_grades
 from pages._ui.listing import as_listed, choose_llms, known_llms, take_over_clicks, worth_the_money
 from pages._ui.live_ranking import is_active
 from pages._ui.reach import mark_ranking
@@ -56,7 +54,6 @@ from pages._ui.session import (
     draw_chart,
     errors_shown,
     offer_file,
-    page_colour,
     palette,
     plain,
     service,
@@ -94,7 +91,7 @@ def show_ranking(leaderboard: Leaderboard) -> None:
     elif not leaderboard.criteria and n_rated(leaderboard.llms, catalogue, slug) >= MIN_LLMS:
         views["Human votes"] = partial(_votes, catalogue)
     if len(leaderboard.criteria) > 1:
-        views["By criterion"] = _by_criterion
+        views["By criterion"] = show_grades
     views["How sure"] = _robustness
     if has_votes(leaderboard.view):
         views["By your votes"] = _by_your_votes
@@ -104,6 +101,8 @@ def show_ranking(leaderboard: Leaderboard) -> None:
         if tab.open:
             with tab:
                 draw(leaderboard)
+        elif draw is show_grades:
+            go_on_grading(leaderboard)
     if card is not None:
         card.complete()
 
@@ -279,28 +278,6 @@ def _votes(catalogue: Catalogue, leaderboard: Leaderboard) -> None:
         f"and the number of LLMs in both. Ratings as of {found.date}. They are of whoever votes there, and "
         "none says what is right for you."
     )
-
-
-def _by_criterion(leaderboard: Leaderboard) -> None:
-    with errors_shown():
-        _grades(leaderboard, alignment(service(), leaderboard.view))
-
-
-def _grades(leaderboard: Leaderboard, found: Alignment | None) -> None:
-    if found is None:
-        st.caption("This judge reads texts, so it is not asked for each criterion: that would take too long.")
-        return
-    st.markdown("How well each LLM meets each of your criteria by itself, in the order of your ranking.")
-    st.html(grades_table(found, leaderboard.ranking.llms, leaderboard.titles, palette(), page_colour()))
-    st.caption(
-        "Grades go from 0 to 5: five times the mean probability that the LLM’s response meets the criterion "
-        f"better than {plain(leaderboard.typical_opponent)}’s, so 2.5 is as good as that. “All together” is "
-        "their mean by weight (PrefAlign); the ranking weighs all criteria in each response at once, so the "
-        "two may differ."
-    )
-    if len(leaderboard.criteria) > MOST_GRADED:
-        st.caption(f"Only your first {MOST_GRADED} criteria are graded.")
-    offer_file(st, "Download CSV", found.to_csv(), f"usl-{leaderboard.view.benchmark}-grades.csv")
 
 
 _LEAST = 2

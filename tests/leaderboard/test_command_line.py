@@ -17,6 +17,7 @@ from crm.errors import UnavailableError
 from crm.protocol import Question, Verdict
 from db.database import URL_VARIABLE
 from leaderboard.__main__ import main
+from leaderboard.alignment import alignment
 from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs import progress
 from leaderboard.service import Service
@@ -323,6 +324,47 @@ class TestRank:
         assert out.count("misses") == 4
         assert "misses" not in run_main(main, *options[:-1])[1]
 
+    def test_grades_are_those_of_the_page(self, run_main: Run, service: Service, tmp_path: Path) -> None:
+        file, options = tmp_path / "g.csv", ("--criterion", "Warm", "--avoid", "Long answers")
+        code, out, _ = run_main(main, "rank", "--benchmark", "dailybench", *options, "--grades", file)
+        found = alignment(service, View("dailybench", criteria=CriteriaSet.of(["Warm"], ["Long answers"])))
+
+        assert code == 0
+        assert "Best for you" in out
+        assert found is not None
+        assert file.read_text(encoding="utf-8") == found.to_csv()
+
+    def test_where_more_criteria_are_given_than_are_graded_that_is_noted(
+        self, run_main: Run, tmp_path: Path
+    ) -> None:
+        wishes = [word for number in range(21) for word in ("--criterion", f"at most {number + 3} words")]
+        command = ("rank", "--benchmark", "dailybench", *wishes, "--format", "csv")
+        code, _, err = run_main(main, *command, "--grades", tmp_path / "g.csv")
+        assert code == 0
+        assert "note: Only the first 20 of 21 criteria are graded." in err.splitlines()
+        assert len(rows_of((tmp_path / "g.csv").read_text())[0]) == 2 + 20
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ((), "Nothing can be graded, as there are no criteria: give another --criterion."),
+            (("--criterion", "Written in Finnish"), "as the judge can judge none of your criteria"),
+            (("--criterion", "Warm", "--grades", "absent/g.csv"), "Cannot write absent/g.csv: name a file"),
+            (("--criterion", "Warm", "--grades", "."), "Cannot write .: name a file in a folder that exists"),
+            (
+                ("--criterion", "Warm", "--output", "g.csv", "--format", "csv"),
+                "--output and --grades name the same file",
+            ),
+            (("--criterion-for", "Poetry=Warm", "--topic", "Short fiction"), "for a topic that you chose"),
+            (("--criterion", "Warm", "--crm", "oracle"), "There is no CRM named 'oracle'"),
+        ],
+    )
+    def test_grades_that_cannot_be_given_are_one_line(
+        self, run_main: Run, options: tuple[str, ...], message: str
+    ) -> None:
+        refused(run_main(main, "rank", "--benchmark", "dailybench", "--grades", "g.csv", *options), message)
+        assert not Path("g.csv").exists()
+
     def test_a_selection_too_narrow_to_rank_is_noted(self, run_main: Run) -> None:
         code, _, err = run_main(main, "rank", "--benchmark", "dailybench", "--topic", "Poetry")
 
@@ -402,6 +444,47 @@ class TestSlowJudges:
         judge.let(1)
         register(monkeypatch, judge)
         refused(run_main(main, *self.ARGUMENTS), "The server is down: start it.")
+
+    def test_grades_by_criterion_are_given_here_and_now_and_once(
+        self, url: None, own_service: Service, run_main: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        register(monkeypatch, judge := SlowCRM())
+        monkeypatch.setattr(progress, "_LOG_SECONDS", 0.0)
+        file, options = tmp_path / "grades.csv", ("--criterion", "warm", "--topic", "Puzzles & Logic")
+        command = (*self.ARGUMENTS, *options, "--format", "csv", "--grades", file)
+        code, out, err = run_main(main, *command)
+        view = View(
+            "dailybench", ("Puzzles & Logic",), CriteriaSet.of(["concise and direct", "warm"]), crm="slow"
+        )
+        found = alignment(own_service, view)
+
+        assert code == 0
+        assert out.startswith("rank,llm")
+        assert "Grading by 2 criteria with slow: 0 %, 0 of 420 pairs" in err.splitlines()
+        assert found is not None
+        assert found.is_whole
+        assert file.read_text(encoding="utf-8") == found.to_csv()
+        assert rows_of(file.read_text())[0].keys() == {"llm", "pref_align", "concise and direct", "warm"}
+        assert len(judge.asked) == 3 * 30 * 7  # the ranking, and each criterion
+        assert run_main(main, *command)[2] == ""
+        assert len(judge.asked) == 3 * 30 * 7
+
+    def test_a_judge_that_fails_over_grades_is_one_line_and_what_it_graded_is_kept(
+        self, url: None, run_main: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        class Failing(SlowCRM):
+            def judge(self, questions: Sequence[Question]) -> list[Verdict]:
+                if len(self.asked) > 400:
+                    raise UnavailableError("The server is down: start it.")
+                return super().judge(questions)
+
+        command = (*self.ARGUMENTS, "--criterion", "warm", "--topic", "Puzzles & Logic", "--format", "csv")
+        register(monkeypatch, Failing())
+        refused(run_main(main, *command, "--grades", tmp_path / "x.csv"), "The server is down: start it.")
+        assert not (tmp_path / "x.csv").exists()
+        register(monkeypatch, judge := SlowCRM())
+        assert run_main(main, *command, "--grades", tmp_path / "x.csv")[0] == 0
+        assert 0 < len(judge.asked) < 3 * 30 * 7 - 400
 
     @pytest.mark.parametrize("style", ["table", "csv", "json"])
     def test_doubts_are_told_beside_the_ranking(

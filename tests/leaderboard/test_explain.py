@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
-from leaderboard.alignment import Alignment, alignment, pref_align
+from leaderboard.alignment import Alignment, alignment, grading, pref_align
 from leaderboard.explain import TopicScore, topic_scores
 from leaderboard.render.chart_style import LIGHT
 from leaderboard.render.tables import grades_table
@@ -97,14 +97,16 @@ def test_an_llm_without_responses_has_no_grade() -> None:
     np.testing.assert_allclose(pref_align(grades, (WARM, CONCISE)), [4.3 / 1.3, np.nan])
 
 
-def test_without_criteria_and_for_slow_judges_there_is_none(
+def test_without_criteria_there_is_none_and_a_slow_judge_is_not_asked(
     own_service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judge = SlowCRM()
     register(monkeypatch, judge)
 
     assert alignment(own_service, replace(BOTH, criteria=CriteriaSet())) is None
-    assert alignment(own_service, replace(BOTH, crm=judge.name)) is None
+    assert grading(own_service, replace(BOTH, crm=judge.name, criteria=CriteriaSet())) is None
+    assert grading(own_service, BOTH) is None  # there is no need to wait
+    assert np.isnan(graded(own_service, replace(BOTH, crm=judge.name)).grades).all()
     assert not judge.asked
 
 
@@ -122,6 +124,16 @@ def test_tables_and_files_hold_names_as_text() -> None:
         "'@sum,4.0000,5.0000,0.0000",
         "beta,2.5000,2.5000,2.5000",
     ]
+
+
+def test_an_llm_is_listed_as_soon_as_it_has_any_grade() -> None:
+    grades = np.array([[4.0, np.nan], [np.nan, np.nan]])
+    found = Alignment(("half", "mute"), (WARM, CONCISE), grades, np.full(2, np.nan), 0, 30)
+    page = grades_table(found, found.llms, {"half": "Half", "mute": "Mute"}, LIGHT, "#fff")
+
+    assert "Half" in page
+    assert "Mute" not in page
+    assert found.to_csv().splitlines()[1:] == ["half,,4.0000,", "mute,,,"]
 
 
 @pytest.mark.parametrize("count", [1, 25])

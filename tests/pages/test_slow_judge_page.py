@@ -9,6 +9,9 @@ from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
 from crm.protocol import CriterionWarning
 from crm.registry import get_crm
+from leaderboard.limits import Limits
+from leaderboard.scoring_jobs import scheduler
+from leaderboard.scoring_jobs.progress import State
 from leaderboard.view import View
 from pages._ui.session import shared_service
 from tests.judges import GatedCRM, WarningCRM, register, wait_until
@@ -134,6 +137,132 @@ def test_an_error_is_said_and_can_be_tried_again(page: AppTest, judge: GatedCRM)
     wait_until(lambda: bar(page.run()) == "" and "is down" not in read(page))
 
     assert "± average" in table(page)
+
+
+TWO = ["Playful humor", "Warm"]
+BLOCKS = 6
+"""Of a score matrix of thirty queries."""
+ROUND = 6
+"""Blocks in which four queries are judged under each of two criteria."""
+
+
+def open_grades(page: AppTest, judge: GatedCRM) -> int:
+    """Open the tab of grades of a ranking that is complete; return how many pairs have been judged for it."""
+    judge.let(2 * BLOCKS)
+    shared_service().judge(View("dailybench", ("Puzzles & Logic",), CriteriaSet.of(TWO), crm=judge.name))
+    page.session_state["tabs"] = "By criterion"
+    open_view(page, crm=judge.name, criterion=TWO)
+    return len(judge.asked)
+
+
+def grades(page: AppTest) -> str:
+    return next((element.body for element in page.get("html") if 'data-testid="grades"' in element.body), "")
+
+
+def labels(page: AppTest) -> set[str]:
+    return {button.label for button in page.button}
+
+
+def test_grades_by_criterion_are_given_if_they_are_asked_for(page: AppTest, judge: GatedCRM) -> None:
+    before = open_grades(page, judge)
+    assert "grading each of 2 criteria by itself takes 420 comparisons" in read(page)
+    assert (grades(page), bar(page)) == ("", "")
+    page.run()
+    assert len(judge.asked) == before
+
+    press(page, "Grade each criterion")
+    assert bar(page) == f"Grading with {judge.name}: 0 of 420 pairs"
+    assert "Grade each criterion" not in labels(page)
+    judge.let(ROUND // 2)
+    judged(judge, before + 28)
+    wait_until(lambda: "So far no question is graded under all criteria" in read(page.run()))
+    assert "–" in grades(page)
+    judge.let(ROUND // 2)
+    judged(judge, before + 56)
+    wait_until(lambda: "So far these are grades on 4 of 30 questions" in read(page.run()))
+    assert grades(page).count("data-llm") == 7
+    assert "–" not in grades(page)
+
+    press(page, "Stop grading")
+    assert bar(page).startswith("Stopped at 13 %")
+    judge.let(10_000)
+    press(page, "Continue grading")
+    wait_until(lambda: bar(page.run()) == "")
+    assert "So far" not in read(page)
+    assert len(judge.asked) == before + 420
+
+
+def test_grades_that_are_stored_are_there_in_a_later_session(page: AppTest, judge: GatedCRM) -> None:
+    open_grades(page, judge)
+    judge.let(10_000)
+    press(page, "Grade each criterion")
+    wait_until(lambda: bar(page.run()) == "")
+    before = len(judge.asked)
+    later = AppTest.from_file(APP, default_timeout=120)
+    later.session_state["tabs"] = "By criterion"
+    open_view(
+        later, benchmark="dailybench", topic="Puzzles & Logic", criterion=["Warm", TWO[0]], crm=judge.name
+    )
+
+    assert grades(later) != ""
+    assert "Grade each criterion" not in labels(later)
+    assert "So far" not in read(later)
+    # A third criterion costs only its own comparisons, and the ranking by all three.
+    open_view(later, criterion=[*TWO, "Formal"])
+    wait_until(lambda: bar(later.run()) == "")
+    assert "takes 210 comparisons. 420 others are judged already." in read(later)
+    assert "each column is of the questions graded under its own" in read(later)
+    assert len(judge.asked) == before + 210
+
+
+def test_a_judge_that_fails_over_grades_says_so_and_keeps_them(page: AppTest, judge: GatedCRM) -> None:
+    before = open_grades(page, judge)
+    press(page, "Grade each criterion")
+    judge.let(ROUND)
+    judged(judge, before + 56)
+    judge.failure = UnavailableError("The server at <b>*here*</b> is down: start it.")
+    judge.let(1)
+    wait_until(lambda: "is down" in read(page.run()))
+
+    assert "The server at <b>*here*</b> is down: start it. The 13 % that are judged are kept." in read(page)
+    assert "So far these are grades on 4 of 30 questions" in read(page)
+    assert grades(page).count("data-llm") == 7
+    judge.failure = None
+    judge.let(10_000)
+    press(page, "Try again")
+    wait_until(lambda: bar(page.run()) == "" and "is down" not in read(page))
+    assert "So far" not in read(page)
+    assert len(judge.asked) == before + 420
+
+
+def test_grading_goes_on_while_another_tab_is_open(
+    page: AppTest, judge: GatedCRM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = open_grades(page, judge)
+    press(page, "Grade each criterion")
+    page.session_state["tabs"] = "Ranking"
+    with monkeypatch.context() as patch:
+        patch.setattr(scheduler, "_LEASE", 0.0)  # as if nobody had looked for three minutes
+        judge.let(10_000)
+        wait_until(lambda: shared_service().jobs()[State.RUNNING] == 0)
+    assert len(judge.asked) < before + 420
+    page.run()
+    assert (grades(page), bar(page)) == ("", "")
+    judged(judge, before + 420)
+
+
+def test_where_too_many_wait_that_is_said_and_other_grades_stay(
+    page: AppTest, judge: GatedCRM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_service()._live._scheduler, "_limits", Limits(judging_waiting=1))
+    open_grades(page, judge)
+    others = [View("dailybench", ("Poetry",), CriteriaSet.of([text]), crm=judge.name) for text in "ab"]
+    for view in others:
+        shared_service().leaderboard(view, subscriber=f"who wants {view.criteria}")
+    press(page, "Grade each criterion")
+    assert "1 rankings wait for slow judges already: try again in a few minutes" in read(page)
+    for view in others:
+        shared_service().stop(view, f"who wants {view.criteria}")
 
 
 def test_an_llm_is_shown_as_far_as_it_is_judged(page: AppTest, judge: GatedCRM) -> None:
