@@ -24,7 +24,6 @@ Another way is another function in ``WAYS``.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,9 +46,9 @@ from crm.protocol import CRM, Pair
 from crm.report_table import describe_machine
 from db import DatabaseError
 from leaderboard.elicitation.choice_model import ChoiceOutcome
-from leaderboard.elicitation.history.choices import PastChoice, why_useless
+from leaderboard.elicitation.history.choices import PastChoice, earlier_and_later
 from leaderboard.elicitation.history.learn import HistoryMargins, n_predicted, weighted_lines
-from leaderboard.elicitation.history.read import PUBLISHED, choices_in
+from leaderboard.elicitation.history.read import people_in
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import (
     CriterionMargins,
@@ -195,29 +194,10 @@ BY_LLM = {by_comparia, by_others, by_personal, by_personal_around_others}
 """Ways that have to know who answered."""
 
 
-def people_in(content: bytes, file: str) -> dict[str, list[PastChoice]]:
-    """Return each person's choices that can be learnt from, in the order of time.
-
-    Raises:
-        UploadError: As ``choices_in``; it does not say who chose.
-    """
-    found: dict[str, list[PastChoice]] = defaultdict(list)
-    for choice in choices_in(content, file, PUBLISHED).choices:
-        if choice.person and not why_useless(choice):
-            found[choice.person].append(choice)
-    if not found:
-        raise UploadError(file, "it has no choices that say who chose (user_id, visitor_id or judge).")
-    # The sort is stable: what has no time stays where it stands.
-    return {person: sorted(some, key=lambda choice: choice.moment or 0.0) for person, some in found.items()}
-
-
 def split(choices: Sequence[PastChoice]) -> Votes:
     """Return the last third, of new queries, apart from as many of the first as are learnt from."""
-    start = len(choices) - int(LATER * len(choices))
-    earlier = tuple(choices[:start])
-    asked = {choice.query for choice in earlier if choice.query.strip()}
-    later = tuple(choice for choice in choices[start:] if choice.query not in asked)[:MOST_LATER]
-    return Votes(earlier[: max(COUNTS)], later)
+    earlier, later = earlier_and_later(choices, LATER)
+    return Votes(earlier[: max(COUNTS)], later[:MOST_LATER])
 
 
 def read_people(

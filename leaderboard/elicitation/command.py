@@ -65,7 +65,7 @@ def criteria_from(
 
     The texts are read in memory and not stored.
     """
-    history = read_history(_content(file), file.name, person)
+    history = read_history(uploaded(file), file.name, person)
     with status_line() as write:
         learnt = learn_from_history(
             history,
@@ -141,7 +141,8 @@ def _line_json(line: ChecklistLine) -> dict[str, object]:
     }
 
 
-def _content(file: Path) -> bytes:
+def uploaded(file: Path) -> bytes:
+    """Return what is in a file of choices; an UploadError if it is too large or cannot be read."""
     try:
         if file.stat().st_size > MAX_MEGABYTES * 2**20:
             raise UploadError(str(file), f"it is larger than {MAX_MEGABYTES} MB; bring a part of it.")

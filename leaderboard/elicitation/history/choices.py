@@ -139,6 +139,20 @@ def why_useless(choice: PastChoice) -> str:
     return LONG if max(map(len, texts)) > MAX_CHARACTERS else ""
 
 
+def earlier_and_later(
+    choices: Sequence[PastChoice], share: float
+) -> tuple[tuple[PastChoice, ...], tuple[PastChoice, ...]]:
+    """Return a person's choices, and apart from them a share of the last, on queries not asked before.
+
+    Args:
+        choices: In the order of time.
+    """
+    start = len(choices) - int(share * len(choices))
+    earlier = tuple(choices[:start])
+    asked = {choice.query for choice in earlier if choice.query.strip()}
+    return earlier, tuple(choice for choice in choices[start:] if choice.query not in asked)
+
+
 def moment_of(value: object) -> float | None:
     """Return a point in time as seconds: of a number, of a time, or of its text in ISO 8601; else None."""
     if isinstance(value, str):

@@ -7,6 +7,7 @@ in memory.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -18,6 +19,7 @@ from leaderboard.elicitation.history.choices import (
     LeftOut,
     PastChoice,
     usable_choices,
+    why_useless,
 )
 from leaderboard.elicitation.history.comparia import COMPARIA
 from leaderboard.elicitation.history.open_webui import OPEN_WEBUI
@@ -106,6 +108,22 @@ def read_history(content: bytes, file: str, person: str = "") -> ChoiceHistory:
     if not history.choices:
         raise UploadError(file, f"nothing can be learnt from its choices: {_reasons(history)}.")
     return history
+
+
+def people_in(content: bytes, file: str) -> dict[str, list[PastChoice]]:
+    """Return each person's choices that can be learnt from, in the order of time, of a file of any size.
+
+    Raises:
+        UploadError: As ``choices_in``; it does not say who chose.
+    """
+    found: dict[str, list[PastChoice]] = defaultdict(list)
+    for choice in choices_in(content, file, PUBLISHED).choices:
+        if choice.person and not why_useless(choice):
+            found[choice.person].append(choice)
+    if not found:
+        raise UploadError(file, "it has no choices that say who chose (user_id, visitor_id or judge).")
+    # The sort is stable: what has no time stays where it stands.
+    return {person: sorted(some, key=lambda choice: choice.moment or 0.0) for person, some in found.items()}
 
 
 def choices_in(content: bytes, file: str, limits: ReadingLimits) -> FoundChoices:
