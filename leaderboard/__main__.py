@@ -37,6 +37,7 @@ from leaderboard.many_critiques import critiques
 from leaderboard.ranked import rank_view
 from leaderboard.render.picture import ranking_picture
 from leaderboard.result import Leaderboard
+from leaderboard.rubrics.command import rubric_grades
 from leaderboard.scoring_jobs.progress import progress_line
 from leaderboard.sentences import UNDER_FLOOR, interpret, missed_in_words
 from leaderboard.service import Service
@@ -272,6 +273,7 @@ def correlate_command(
 app.command("criteria-from")(criteria_from)
 app.command("corrected-by")(corrected_by)
 app.command("critiques")(critiques)
+app.command("rubric-grades")(rubric_grades)
 
 
 def _view_of_profile(file: Path, asked: View, context: typer.Context) -> View:

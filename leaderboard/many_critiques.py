@@ -93,19 +93,25 @@ def _row(scores: Scores) -> list[float]:
 
 
 def drawn_queries(
-    benchmark: LoadedBenchmark, llm: str, topics: Sequence[str], most: int, seed: int = 0
+    benchmark: LoadedBenchmark, llms: Sequence[str], topics: Sequence[str], most: int, seed: int = 0
 ) -> list[int]:
-    """Return so many queries, drawn at random, that the LLM answered and whose texts are stored.
+    """Return so many queries, drawn at random, that all of the LLMs answered and whose texts are stored.
 
     Raises:
         LeaderboardError: There is no such LLM or topic, or no text is stored.
     """
-    if llm not in benchmark.respondents:
-        known = ", ".join(benchmark.respondents)
-        raise LeaderboardError(f"{benchmark.record.info.slug} has no LLM {llm!r}: choose among {known}.")
-    answered = benchmark.readable[benchmark.respondents.index(llm)] & queries_with(benchmark.record, topics)
-    found = np.flatnonzero(answered)
+    for llm in llms:
+        if llm not in benchmark.respondents:
+            known = ", ".join(benchmark.respondents)
+            raise LeaderboardError(f"{benchmark.record.info.slug} has no LLM {llm!r}: choose among {known}.")
+    selected = queries_with(benchmark.record, topics)
+    answered = benchmark.readable[[benchmark.respondents.index(llm) for llm in llms]] & selected
+    found = np.flatnonzero(answered.all(axis=0))
     if not len(found):
+        if len(llms) > 1 and answered.any(axis=1).all():
+            raise LeaderboardError(
+                f"No query here was answered by all of {', '.join(llms)}: name fewer LLMs."
+            )
         raise LeaderboardError(missing_texts_message(benchmark.record))
     drawn = np.random.default_rng(seed).permutation(found)[:most]
     return sorted(drawn.tolist())
@@ -171,7 +177,7 @@ def critiques(
         )
     criteria = CriteriaSet.of(criterion or (), avoid or ())
     loaded = Service.open().benchmark(benchmark)
-    queries = drawn_queries(loaded, llm, tuple(topic or ()), responses, seed)
+    queries = drawn_queries(loaded, [llm], tuple(topic or ()), responses, seed)
     typer.echo(f"{quantity(_CALLS * len(queries), 'request')} to {name}, or a few more.", err=True)
     with status_line() as write:
         found = review_many(

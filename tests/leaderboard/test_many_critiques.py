@@ -101,7 +101,7 @@ def test_what_fails_on_the_way_is_left_out_and_said(
     run_main: Run, server: ScriptedServer, service: Service, short: dict[str, str]
 ) -> None:
     benchmark = service.benchmark("dailybench")
-    queries = drawn_queries(benchmark, "verity", (), 4)
+    queries = drawn_queries(benchmark, ["verity"], (), 4)
     refused = benchmark.query_texts[queries[2]]
     assert refused is not None
     server.on(CHAT, critic(short, refuses=refused))
@@ -156,13 +156,13 @@ def test_texts_that_are_not_stored_are_said_to_be_missing(service: Service) -> N
     benchmark = service.benchmark("alpaca-eval")
 
     with pytest.raises(LeaderboardError, match="texts"):
-        drawn_queries(benchmark, benchmark.llms[0], (), 20)
+        drawn_queries(benchmark, benchmark.llms[:1], (), 20)
 
 
 def test_queries_are_drawn_without_repetition_from_the_topics(service: Service) -> None:
     benchmark = service.benchmark("dailybench")
     category = benchmark.category_names[0]
-    drawn = drawn_queries(benchmark, "fabula", (category,), 500)
+    drawn = drawn_queries(benchmark, ["fabula"], (category,), 500)
 
     assert len(drawn) == len(set(drawn)) < 100
     assert np.unique(benchmark.category_index[drawn]).tolist() == [0]
