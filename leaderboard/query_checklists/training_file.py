@@ -1,8 +1,8 @@
 """``python -m leaderboard checklist-training``: what a model is trained on to write checklists by itself.
 
-P-CHECK's D̃, each line one conversation: the question is what a writer without examples is asked, (GP, q), the
-answer the checklist with its weights in words. Training minimises −Σ log p(checklist | GP, q) over the tokens
-of the answer, eq. 6, which is what programs for supervised fine-tuning do with conversations of this form.
+P-CHECK's D̃, each line one example: the prompt is what a writer without examples is asked, (GP, q), the
+completion the checklist with its weights in words. Training minimises −Σ log p(checklist | GP, q), eq. 6,
+over the tokens of the completion, as programs for supervised fine-tuning do with such lines.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from parsing.messages import quantity
 
 def checklist_training(
     file: Annotated[Path, FILE_ARGUMENT],
-    output: Annotated[Path, typer.Argument(help="The file to write, one conversation a line (.jsonl).")],
+    output: Annotated[Path, typer.Argument(help="The file to write, one example a line (.jsonl).")],
     *,
     llm: Annotated[str, LLM_OPTION],
     people: Annotated[int, typer.Option(min=1, help="Those who chose most.")] = 100,
@@ -81,11 +81,10 @@ def _of_person(name: str, chosen: Others, llm: AskedLLM, examples: int, on_progr
 
 
 def training_lines(general: str, examples: Iterable[ChecklistExample]) -> list[str]:
-    """Return one person's checklists as lines of JSON, ``{"messages": [{role, content}, …]}``."""
+    """Return one person's checklists as lines of JSON: ``prompt`` and ``completion``, a turn each."""
     lines = []
     for each in examples:
-        question = checklist_prompt(general, each.checklist.query).strip()
-        turns = [("user", question), ("assistant", each.checklist.to_reply())]
-        messages = [{"role": role, "content": content} for role, content in turns]
-        lines.append(json.dumps({"messages": messages}, ensure_ascii=False))
+        asked = {"role": "user", "content": checklist_prompt(general, each.checklist.query).strip()}
+        replied = {"role": "assistant", "content": each.checklist.to_reply()}
+        lines.append(json.dumps({"prompt": [asked], "completion": [replied]}, ensure_ascii=False))
     return lines

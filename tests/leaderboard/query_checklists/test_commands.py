@@ -164,7 +164,7 @@ def test_later_choices_are_foretold(
     assert re.search(rf"{re.escape(LONGER)} +100 % +61 to 100 %", out)
 
 
-def test_what_a_writer_is_trained_on_is_a_file_of_conversations(
+def test_what_a_writer_is_trained_on_is_a_file_of_prompts_and_completions(
     run_main: Run, server: ScriptedServer, tmp_path: Path, options: tuple[object, ...]
 ) -> None:
     file, output = choices_file(tmp_path, TWO), tmp_path / "training.jsonl"
@@ -174,10 +174,10 @@ def test_what_a_writer_is_trained_on_is_a_file_of_conversations(
     assert f"6 checklists in {output}." in err
     tastes = []
     for line in output.read_text().splitlines():
-        question, answer = json.loads(line)["messages"]
+        found = json.loads(line)
+        [question], [answer] = found["prompt"], found["completion"]
         assert (question["role"], answer["role"]) == ("user", "assistant")
-        found = read_checklist(answer["content"], "q")
-        tastes.append(found.lines[0].criterion.text)
+        tastes.append(read_checklist(answer["content"], "q").lines[0].criterion.text)
         assert tastes[-1] in question["content"]  # of the general preference
         assert "Once the person was asked" not in question["content"]
     assert sorted(tastes) == [LONG] * 3 + [SHORT] * 3
