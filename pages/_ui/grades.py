@@ -159,7 +159,8 @@ def _status(view: View, live: LiveGrades, progress: Progress) -> None:
             complain(f"{progress.message}{kept}", lambda: _resume(live), key="grades_try_again")
             return
         case State.STOPPED:
-            text = f"Stopped at {progress.percentage}. {progress.message or ''}".strip()
+            text = f"Stopped at {progress.percentage}"
+            text = f"{text}. {progress.message}" if progress.message else text
         case State.WAITING:
             place = f" at place {progress.place}" if progress.place else ""
             text = f"Waiting{place}, other work comes first: {progress}"

@@ -96,6 +96,7 @@ def show_ranking(leaderboard: Leaderboard) -> None:
     if has_votes(leaderboard.view):
         views["By your votes"] = _by_your_votes
     # Only the open one is drawn: charts cost the browser more than all the rest.
+    _keep_open(list(views))
     tabs = st.tabs(list(views), key="tabs", on_change="rerun")
     for tab, draw in zip(tabs, views.values(), strict=True):
         if tab.open:
@@ -105,6 +106,15 @@ def show_ranking(leaderboard: Leaderboard) -> None:
             go_on_grading(leaderboard)
     if card is not None:
         card.complete()
+
+
+def _keep_open(names: list[str]) -> None:
+    """Let the open tab stay open when there are others beside it: to Streamlit they all are new ones then."""
+    before, opened = st.session_state.get("tab_names"), st.session_state.get("tabs")
+    if before != names:
+        st.session_state.tab_names = names
+        if before is not None and opened in names:
+            st.session_state.tabs = opened
 
 
 def _by_your_votes(leaderboard: Leaderboard) -> None:

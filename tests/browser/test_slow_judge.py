@@ -16,6 +16,7 @@ from tests.browser.conftest import SERVER, SIZES, TABLE, downloaded, llms, runni
 
 pytestmark = pytest.mark.browser
 
+GRADES = 'table[data-testid="grades"]'
 PAIRS = re.compile(r"([\d,]+) of ([\d,]+) pairs")
 
 
@@ -210,6 +211,61 @@ def test_a_server_that_is_started_again_goes_on_where_it_was(
         page.get_by_test_id("stProgress").wait_for()
         assert pairs(page) > 250
     page.close()
+
+
+def test_each_criterion_is_graded_if_somebody_wants_it(
+    context: BrowserContext, browser: Browser, app_url: str, tmp_path: Path
+) -> None:
+    page = context.new_page()
+    address = link(app_url, "Numbered steps", "Gentle humour", topics=("Puzzles & Logic",))
+    page.goto(address)
+    page.get_by_role("tab", name="By criterion").click()
+    begin, table = page.get_by_role("button", name="Grade each criterion"), page.locator(GRADES)
+    expect(begin).to_be_visible()
+
+    # When the ranking is complete there is a tab more, and this one stays open.
+    expect(page.get_by_role("tab", name="You and the average")).to_be_visible()
+    expect(page.get_by_role("tab", name="By criterion")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_text("grading each of 2 criteria by itself takes 420 comparisons")).to_be_visible()
+    expect(table).to_have_count(0)
+    begin.click()
+
+    # Grades in part that grow, all on the same questions, and stop.
+    expect(page.get_by_text(re.compile(r"Grading with slow: [\d,]+ of 420 pairs"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"So far these are grades on \d+ of 30 questions"))).to_be_visible()
+    expect(table.locator("tbody tr")).to_have_count(7)
+    page.get_by_role("button", name="Stop grading").click()
+    expect(page.get_by_text(re.compile(r"Stopped at \d+ %"))).to_be_visible()
+    share = bar(page)
+    page.wait_for_timeout(2500)
+    assert bar(page) == share
+
+    # It goes on while another tab is open, and the whole table needs no further look.
+    page.get_by_role("button", name="Continue grading").click()
+    expect(page.get_by_text("Grading with slow")).to_be_visible()
+    page.get_by_role("tab", name="Ranking").click()
+    expect(page.locator(f"{TABLE} tbody tr")).to_have_count(7)
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
+    page.get_by_role("tab", name="By criterion").click()
+    expect(table.locator("tbody tr")).to_have_count(7)
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
+    expect(page.get_by_text("So far")).to_have_count(0)
+    with downloaded(page, "Download CSV", tmp_path).open(newline="", encoding="utf-8") as lines:
+        header, *rows = csv.reader(lines)
+    assert header == ["llm", "pref_align", "Numbered steps", "Gentle humour"]
+    assert len(rows) == 7
+    assert all(rows[0])
+
+    # Whoever comes later has it at once, on a telephone too.
+    other = browser.new_context(viewport=SIZES["phone"])
+    other.set_default_timeout(60_000)
+    later = other.new_page()
+    later.goto(address)
+    later.get_by_role("tab", name="By criterion").click()
+    expect(later.locator(f"{GRADES} tbody tr")).to_have_count(7)
+    expect(later.get_by_role("button", name="Grade each criterion")).to_have_count(0)
+    assert later.evaluate("document.documentElement.scrollWidth") <= SIZES["phone"]["width"]
+    other.close()
 
 
 def test_what_the_judge_doubts_is_said_wherever_the_ranking_goes(
