@@ -174,7 +174,10 @@ class LiveRankings:
     def _subscribe(self, works: Sequence[_Work], subscriber: str, patience: float) -> None:
         """Subscribe to the jobs one after the other, each until it is finished or patience is over."""
         until = monotonic() + patience
-        for job, queries in (part for work in works for part in work.parts):
+        parts = [part for work in works for part in work.parts]
+        # Whoever subscribes leaves other jobs: by way of a finished one, one that failed would be begun anew.
+        left = [part for part in parts if part[0].task.matrix.todo[:, part[1]].any()]
+        for job, queries in left or parts[-1:]:
             self._scheduler.subscribe(job, subscriber, queries)
             self._scheduler.wait(job, subscriber, queries, max(0.0, until - monotonic()))
             if self._scheduler.progress(job, subscriber, queries).state is not State.FINISHED:

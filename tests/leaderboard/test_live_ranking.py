@@ -130,19 +130,25 @@ def test_other_criteria_are_compared_while_they_are_judged(own_service: Service,
 def test_a_comparison_that_fails_costs_nothing_else(
     own_service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    refused = []
+
     class Choosy(SlowCRM):
         def judge(self, questions):  # type: ignore[no-untyped-def]
             if not questions[0].criteria:
+                refused.append(questions)
                 raise CriterionError("This judge needs criteria.")
             return super().judge(questions)
 
     register(monkeypatch, Choosy())
-    shown = own_service.leaderboard(VIEW, patience=60)
+    shown = own_service.leaderboard(VIEW, subscriber="page", patience=60)
+    for _ in range(3):  # a page that is drawn again does not begin it anew
+        shown = own_service.leaderboard(VIEW, subscriber="page", patience=60)
 
     assert shown.judging is not None
     assert (shown.judging.own.state, shown.judging.current.state) == (State.FINISHED, State.FAILED)
     assert shown.judging.current.message == "This judge needs criteria."
     assert shown.ranking.llms[0] == "scholia"
+    assert len(refused) == 1
 
 
 def test_only_the_selected_topics_are_judged(own_service: Service, judge: GatedCRM) -> None:
