@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -17,11 +16,10 @@ from crm.llm.settings import llms_file, read_llms
 from crm.llm.tasks import AskedLLM, KeptReplies
 from crm.paths import HOME
 from crm.report_table import ReportTable
-from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.errors import LeaderboardError
 from leaderboard.many_critiques import drawn_queries
 from leaderboard.rubrics.beside_judge import JudgesGrades, judges_grades
-from leaderboard.rubrics.grading import GradedQuery, RubricGrades, graded
+from leaderboard.rubrics.grading import RubricGrades, graded, graded_queries
 from leaderboard.scoring_jobs.progress import status_line
 from leaderboard.service import Service
 from leaderboard.view import DEFAULT_BENCHMARK
@@ -90,21 +88,6 @@ def rubric_grades(
     console = Console(soft_wrap=True, highlight=False, markup=False)
     for line in in_words(found, judge):
         console.print(line)
-
-
-def graded_queries(
-    benchmark: LoadedBenchmark, llms: Sequence[str], queries: Sequence[int]
-) -> list[GradedQuery]:
-    """Return queries with the responses of the LLMs, all of which are stored."""
-    texts = benchmark.query_texts
-    return [
-        GradedQuery(
-            benchmark.record.queries[query].external_id,
-            texts[query] or "",
-            {llm: benchmark.text_at(llm, query) or "" for llm in llms},
-        )
-        for query in queries
-    ]
 
 
 def grades_table(found: RubricGrades, judge: JudgesGrades) -> ReportTable:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from crm.criteria import Criterion
 from crm.llm.tasks import AskedLLM
 from leaderboard.alignment import pref_align
+from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.errors import LeaderboardError
 from leaderboard.rubrics.grade import Grade, grade_task
 from leaderboard.rubrics.rubric import Rubric, rubric_task
@@ -39,6 +40,21 @@ class GradedQuery:
     name: str
     text: str
     responses: Mapping[str, str]
+
+
+def graded_queries(
+    benchmark: LoadedBenchmark, llms: Sequence[str], queries: Sequence[int]
+) -> list[GradedQuery]:
+    """Return queries with the responses of the LLMs, all of which are stored."""
+    texts = benchmark.query_texts
+    return [
+        GradedQuery(
+            benchmark.record.queries[query].external_id,
+            texts[query] or "",
+            {llm: benchmark.text_at(llm, query) or "" for llm in llms},
+        )
+        for query in queries
+    ]
 
 
 @dataclass(frozen=True, eq=False)

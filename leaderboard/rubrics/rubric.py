@@ -27,7 +27,7 @@ _MAX_LEVEL = 400
 """Characters."""
 _PARTICULAR = re.compile(
     r"\b(?:(?:this|that|these|those|the (?:above|following|given|other|previous|present)) "
-    r"(?:answers?|responses?|repl(?:y|ies))\b|(?:answer|response|reply) (?:[A-E]|[1-9])\b)",
+    r"(?:answers?|responses?|repl(?:y|ies))\b|(?:answer|response|reply) (?-i:[A-E])\b|response [1-9]\b)",
     re.IGNORECASE,
 )
 """Words for one answer, where a level has to fit any."""

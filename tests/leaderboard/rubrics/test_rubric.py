@@ -55,6 +55,12 @@ def test_what_cannot_be_graded_by_is_refused_in_a_sentence(reply: object, proble
     assert str(refused.value) == problem
 
 
+def test_words_that_only_look_like_one_answer_are_let_through() -> None:
+    levels = ("Gives the answer a title.", "Answers 3 questions.", *LEVELS[2:])
+
+    assert read(rubric_reply(levels)) == levels
+
+
 def test_the_prompt_says_which_way_the_criterion_goes() -> None:
     wanted, avoided = rubric_prompt(QUERY, SHORT), rubric_prompt(QUERY, NO_JOKES)
 
