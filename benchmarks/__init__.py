@@ -15,7 +15,7 @@
   reader would?
 - `training_size`, `long_responses`, `gaming`: how good the embedded judge is, and how far it can be gamed
 - `simulated_users`, `history_checklists`, `plain_habits`, `people_by_others`, `per_category`: how well a
-  person's criteria are learnt
+  person's criteria are learnt; `prefdisco`: by interviews of people who want other things in other contexts
 - `corrected_by_votes`: what a person's votes do to the judge's ranking
 - `real_people`: are people's later choices foretold better by their criteria than by votes?
 - `malformed_inputs`: is every malformed file refused in a sentence, in time and within memory?
