@@ -217,7 +217,7 @@ def test_each_criterion_is_graded_if_somebody_wants_it(
     context: BrowserContext, browser: Browser, app_url: str, tmp_path: Path
 ) -> None:
     page = context.new_page()
-    address = link(app_url, "Numbered steps", "Gentle humour", topics=("Puzzles & Logic",))
+    address = link(app_url, "Signposted paragraphs", "Gentle humour", topics=("Puzzles & Logic",))
     page.goto(address)
     page.get_by_role("tab", name="By criterion").click()
     begin, table = page.get_by_role("button", name="Grade each criterion"), page.locator(GRADES)
@@ -252,7 +252,7 @@ def test_each_criterion_is_graded_if_somebody_wants_it(
     expect(page.get_by_text("So far")).to_have_count(0)
     with downloaded(page, "Download CSV", tmp_path).open(newline="", encoding="utf-8") as lines:
         header, *rows = csv.reader(lines)
-    assert header == ["llm", "pref_align", "Numbered steps", "Gentle humour"]
+    assert header == ["llm", "pref_align", "Signposted paragraphs", "Gentle humour"]
     assert len(rows) == 7
     assert all(rows[0])
 
