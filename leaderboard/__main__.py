@@ -34,6 +34,9 @@ from leaderboard.grades_command import check_grades, grades_file
 from leaderboard.listed import Listed, monthly_costs
 from leaderboard.llm_facts.listing import Listing, use_per_day
 from leaderboard.many_critiques import critiques
+from leaderboard.query_checklists.command import query_checklists
+from leaderboard.query_checklists.foretelling_command import foretell_choices
+from leaderboard.query_checklists.training_file import checklist_training
 from leaderboard.ranked import rank_view
 from leaderboard.render.picture import ranking_picture
 from leaderboard.result import Leaderboard
@@ -274,6 +277,9 @@ app.command("criteria-from")(criteria_from)
 app.command("corrected-by")(corrected_by)
 app.command("critiques")(critiques)
 app.command("rubric-grades")(rubric_grades)
+app.command("query-checklists")(query_checklists)
+app.command("foretell-choices")(foretell_choices)
+app.command("checklist-training")(checklist_training)
 
 
 def _view_of_profile(file: Path, asked: View, context: typer.Context) -> View:

@@ -19,11 +19,11 @@ from pydantic_core import ErrorDetails
 from crm import registry
 from crm.criteria import CriteriaSet
 from crm.errors import CRMError
-from crm.llm.chat_model import ReplyStatus
 from crm.llm.endpoint import InteractiveLLM, llm_named_by
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import TRIES, UnusableReplyError, Usable, ask_until_usable, parse_json
+from crm.llm.structured import UnusableReplyError, Usable, parse_json
 from crm.protocol import Pair, Question, Verdict
+from leaderboard.asked_now import asked_now
 from leaderboard.critique_scores import (
     FAULTS,
     HIGHEST,
@@ -36,7 +36,6 @@ from leaderboard.critique_scores import (
 )
 from leaderboard.errors import LeaderboardError
 from leaderboard.explain import PairReport
-from leaderboard.limits import ask_llm_once_more
 from leaderboard.view import View
 
 SUGGESTION_WORDS: Final = 40
@@ -187,22 +186,7 @@ class Critic:
         )
 
     def _until_usable(self, prompt: Callable[[str], str], read: Callable[[str], Usable]) -> Usable:
-        try:
-            return ask_until_usable(lambda problem: self._ask(prompt(problem)), read)
-        except UnusableReplyError as error:
-            raise LeaderboardError(
-                f"{self.name} was asked {TRIES} times and wrote no critique that can be used. {error} "
-                "Try again, or use an LLM that follows instructions better."
-            ) from error
-
-    def _ask(self, prompt: str) -> str:
-        ask_llm_once_more()
-        reply = self._llm.ask(prompt)
-        if reply.status == ReplyStatus.TRUNCATED:
-            raise LeaderboardError(f"The reply of {self.name} was cut: raise 'max_tokens' in its table.")
-        if reply.status == ReplyStatus.REFUSED:
-            raise LeaderboardError(f"{self.name} refuses to write about this response: choose another one.")
-        return reply.text or ""
+        return asked_now(self._llm, "critique", prompt, read)
 
 
 def critic_name() -> str | None:

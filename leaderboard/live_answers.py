@@ -25,6 +25,8 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.limits import ask_llm_once_more
 from leaderboard.llm_facts.configured import has_price, with_prices
 from leaderboard.llm_facts.files import known_catalogue
+from leaderboard.query_checklists.asked import QuestionChecklists
+from leaderboard.query_checklists.checklist import QueryChecklist
 from leaderboard.result import Leaderboard
 from leaderboard.three_answers import (
     MOST_AMOUNTS,
@@ -130,15 +132,25 @@ class LiveAnswers:
 
     Attributes:
         shown: The question with the answers that came.
-        problems: Why an LLM did not answer, one sentence each, by name; or why the judge said nothing, by “”.
+        problems: Why an LLM did not answer, one sentence each, by name; or by “” why the judge said nothing,
+            or judged by the criteria as they are.
+        checklist: What the criteria come to for this question, where an LLM wrote that: the answers are
+            compared by it.
     """
 
     shown: ShownQuestion
     problems: Mapping[str, str]
+    checklist: QueryChecklist | None = None
 
 
-def ask(panel: Panel, question: str, criteria: CriteriaSet, crm: str) -> LiveAnswers:
+def ask(
+    panel: Panel, question: str, criteria: CriteriaSet, crm: str, writer: QuestionChecklists | None = None
+) -> LiveAnswers:
     """Ask all LLMs of the panel at once, and have the judge compare their answers with the best LLM's.
+
+    Args:
+        writer: Writes what the criteria come to for the question while the LLMs answer; by default the
+            answers are compared by the criteria as they are.
 
     Raises:
         LeaderboardError: The question is blank or too long, or nobody answered.
@@ -153,7 +165,8 @@ def ask(panel: Panel, question: str, criteria: CriteriaSet, crm: str) -> LiveAns
         )
     for _ in panel.roles:
         ask_llm_once_more()
-    with ThreadPoolExecutor(len(panel.roles)) as pool:
+    with ThreadPoolExecutor(len(panel.roles) + 1) as pool:
+        written = pool.submit(_checklist, writer, criteria, question)
         replies = dict(
             zip(
                 panel.roles,
@@ -165,6 +178,10 @@ def ask(panel: Panel, question: str, criteria: CriteriaSet, crm: str) -> LiveAns
     problems = {name: problem for name, (_, problem) in replies.items() if problem}
     if not texts:
         raise LeaderboardError(f"Nobody answered. {' '.join(problems.values())}")
+    checklist, problem = written.result()
+    if problem:
+        problems[""] = problem
+    criteria = checklist.criteria if checklist else criteria
     unknown = dict.fromkeys(texts, float("nan"))
     try:
         probs = _compared(question, texts, criteria, crm) if panel.three.best in texts else unknown
@@ -180,7 +197,19 @@ def ask(panel: Panel, question: str, criteria: CriteriaSet, crm: str) -> LiveAns
         )
         for name, text in texts.items()
     )
-    return LiveAnswers(ShownQuestion(question, question, answers), problems)
+    return LiveAnswers(ShownQuestion(question, question, answers), problems, checklist)
+
+
+def _checklist(
+    writer: QuestionChecklists | None, criteria: CriteriaSet, question: str
+) -> tuple[QueryChecklist | None, str]:
+    """Return the checklist of a question, or why there is none; nothing where none is wanted."""
+    if writer is None or not criteria:
+        return None, ""
+    try:
+        return writer.write(criteria, question), ""
+    except (CRMError, LeaderboardError) as error:
+        return None, f"The answers are compared by your criteria as they are. {error}"
 
 
 def _reply(llm: ConfiguredLLM, question: str) -> tuple[str | None, str]:

@@ -108,7 +108,7 @@ class AskedLLM:
         """Return what the LLM answers; what is of no use is asked for again, with what was wrong.
 
         Args:
-            on_progress: Told how many of those that have to be asked are answered, or have failed.
+            on_progress: Told how many of those that have to be asked are answered, or have failed, from 0 on.
 
         Raises:
             UnavailableError: The LLM cannot be asked, or does not understand; what it answered is kept.
@@ -139,6 +139,7 @@ class AskedLLM:
                 prompt.external_id, open_tasks[prompt.external_id][1].prompt(why)
             ),
         )
+        on_progress(0, len(open_tasks))
         prompts = [Prompt(name, task.prompt("")) for name, (_, task) in open_tasks.items()]
         run_to_end(model.ask(prompts, take))
         return Answers(answers.found, answers.failed, len(open_tasks))

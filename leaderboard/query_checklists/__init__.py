@@ -7,6 +7,7 @@
 - `writer`: all of it together, from choices to whoever writes checklists
 - `foretelling`: whether later choices are foretold by them
 - `ranking`: LLMs of a benchmark by the checklist of each query
+- `asked`: what a person's criteria come to for a question that they ask on the page
 - `asking`: what the commands share: whose choices, and who is asked how much
 - `command`: ``… leaderboard query-checklists``; `foretelling_command`: ``… foretell-choices``
 - `training_file`: ``… checklist-training``, for a model that is to write checklists by itself

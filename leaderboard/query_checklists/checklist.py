@@ -99,7 +99,7 @@ def checklist_prompt(
         ],
         problem=problem,
         **_bounds,
-    )
+    ).strip()
 
 
 def checklist_task(

@@ -79,7 +79,8 @@ def query_checklists(
         ranked = rank_by_checklists(service, loaded, written, crm) if loaded and written else None
     if not answers.found:
         raise LeaderboardError(f"No checklist was written. {next(iter(answers.failed.values()))}")
-    report = _Report(learnt, answers.found, answers.failed, ranked)
+    in_order = {text: answers.found[text] for text in texts if text in answers.found}
+    report = _Report(learnt, in_order, answers.failed, ranked)
     if format is PrintFormat.JSON:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
@@ -119,7 +120,7 @@ class _Report:
         console.print(
             f"Written after checklists of {quantity(len(self.writer.examples), 'past choice')}."
             if self.writer.examples
-            else "Written from this alone: no checklist of a past choice tells it from other answers."
+            else "Written from this alone, without a checklist of a past choice."
         )
         for query, checklist in self.checklists.items():
             console.print()

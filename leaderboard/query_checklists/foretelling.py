@@ -6,7 +6,7 @@ several ways, all of them on the same choices. A way that leaves a choice open f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,10 +14,15 @@ import numpy as np
 
 from crm import registry
 from crm.criteria import CriteriaSet
+from crm.embedded.encoder import sentence_encoder
 from crm.evaluation.metrics import accuracy
 from crm.llm.tasks import AskedLLM
 from crm.protocol import Pair, Question
 from crm.report_table import ReportTable
+from leaderboard.benchmark import LoadedBenchmark
+from leaderboard.elicitation.checklist import criteria_of
+from leaderboard.elicitation.history.learn import HistoryChecklist
+from leaderboard.elicitation.per_category import nearest_categories
 from leaderboard.errors import LeaderboardError
 from leaderboard.query_checklists.checklist import QueryChecklist
 from leaderboard.query_checklists.general import DecidedChoice
@@ -27,12 +32,42 @@ from parsing.messages import quantity
 
 LATER = 1 / 3
 """Share of the choices that are foretold."""
-BY_REWARD, BY_JUDGE, BY_ONE_LIST, LONGER = (
+BY_REWARD, BY_JUDGE, BY_TOPIC, BY_ONE_LIST, LONGER = (
     "checklist of each query, the LLM's scores",
     "checklist of each query, the judge",
+    "checklists by topic, the judge",
     "one checklist for all, the judge",
     "longer answer",
 )
+
+
+@dataclass(frozen=True)
+class LearntLists:
+    """Checklists that are learnt from choices without an LLM: one for all queries, and those by topic.
+
+    Attributes:
+        by_category: Some for categories, and that of all others, which has none; only that where one will do.
+        category: Says of queries which categories they are nearest to.
+    """
+
+    one: CriteriaSet
+    by_category: Mapping[tuple[str, ...], CriteriaSet]
+    category: Callable[[Sequence[str]], Sequence[str]]
+
+    @classmethod
+    def of(cls, learnt: HistoryChecklist, benchmark: LoadedBenchmark) -> LearntLists:
+        """Return the lists of a history on a benchmark, whose queries say what a category is about."""
+        return cls(
+            criteria_of(learnt.lines),
+            {each.categories: criteria_of(each.lines) for each in learnt.checklists},
+            lambda queries: nearest_categories(sentence_encoder().embed(queries), benchmark),
+        )
+
+    def of_queries(self, queries: Sequence[str]) -> list[CriteriaSet]:
+        """Return the list by topic of each query."""
+        of = {name: criteria for names, criteria in self.by_category.items() for name in names}
+        others = self.by_category.get((), self.one)
+        return [of.get(category, others) for category in self.category(queries)]
 
 
 @dataclass(frozen=True)
@@ -75,7 +110,7 @@ def foretell(
     later: Sequence[DecidedChoice],
     *,
     crm: str,
-    one_list: CriteriaSet,
+    learnt: LearntLists,
     on_progress: OnProgress,
 ) -> Foretelling:
     """Foretell later choices by the checklists of their queries.
@@ -84,7 +119,7 @@ def foretell(
         scorer: The LLM that scores answers.
         later: Choices that the writer does not know.
         crm: The judge that compares answers by a checklist.
-        one_list: What is learnt from the earlier choices for all queries.
+        learnt: What is learnt from the earlier choices without an LLM.
 
     Raises:
         LeaderboardError: Not one of them could be foretold.
@@ -106,12 +141,13 @@ def foretell(
     failed = written.failed | {choice.query: why for (choice, _), why in scored.failed.items()}
     if not told:
         raise LeaderboardError(f"None of the later choices was foretold. {next(iter(failed.values()), '')}")
-    by_query = written.found
+    by_query, by_topic = written.found, learnt.of_queries([choice.query for choice in told])
     rewards = [_by_reward(by_query[choice.query], scored.found, choice) for choice in told]
     right = {
         BY_REWARD: rewards,
         BY_JUDGE: _by_judge(crm, [(by_query[choice.query].criteria, choice) for choice in told]),
-        BY_ONE_LIST: _by_judge(crm, [(one_list, choice) for choice in told]),
+        BY_TOPIC: _by_judge(crm, list(zip(by_topic, told, strict=True))),
+        BY_ONE_LIST: _by_judge(crm, [(learnt.one, choice) for choice in told]),
         LONGER: [_sign(len(choice.chosen.split()) - len(choice.rejected.split())) for choice in told],
     }
     return Foretelling(right, failed)

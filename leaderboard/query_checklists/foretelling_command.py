@@ -9,7 +9,6 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from leaderboard.elicitation.checklist import criteria_of
 from leaderboard.elicitation.command import PrintFormat
 from leaderboard.elicitation.history.choices import ChoiceHistory, earlier_and_later
 from leaderboard.elicitation.history.learn import learn_from_history
@@ -26,7 +25,7 @@ from leaderboard.query_checklists.asking import (
     choices_of,
     told,
 )
-from leaderboard.query_checklists.foretelling import LATER, foretell
+from leaderboard.query_checklists.foretelling import LATER, LearntLists, foretell
 from leaderboard.query_checklists.general import decided_choices
 from leaderboard.query_checklists.writer import EXAMPLES
 from leaderboard.scoring_jobs.progress import status_line
@@ -66,12 +65,12 @@ def foretell_choices(
     learner.announce(_REQUESTS * len(to_tell), others)
     service = Service.open()
     with status_line() as write:
-        one_list = learn_from_history(ChoiceHistory(history.form, earlier), service, benchmark, told(write))
+        lists = learn_from_history(ChoiceHistory(history.form, earlier), service, benchmark, told(write))
         learnt = learner.writer(decided_choices(earlier), others, told(write))
         found = foretell(
             *(learnt, learner.llm, to_tell),
             crm=crm,
-            one_list=criteria_of(one_list.lines),
+            learnt=LearntLists.of(lists, service.benchmark(benchmark)),
             on_progress=told(write),
         )
     if format is PrintFormat.JSON:

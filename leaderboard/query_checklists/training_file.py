@@ -84,7 +84,7 @@ def training_lines(general: str, examples: Iterable[ChecklistExample]) -> list[s
     """Return one person's checklists as lines of JSON: ``prompt`` and ``completion``, a turn each."""
     lines = []
     for each in examples:
-        asked = {"role": "user", "content": checklist_prompt(general, each.checklist.query).strip()}
+        asked = {"role": "user", "content": checklist_prompt(general, each.checklist.query)}
         replied = {"role": "assistant", "content": each.checklist.to_reply()}
         lines.append(json.dumps({"prompt": [asked], "completion": [replied]}, ensure_ascii=False))
     return lines

@@ -17,6 +17,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
 from crm.embedded.evidence import Evidence
+from leaderboard.query_checklists.checklist import QueryChecklist
 from leaderboard.render.html import render
 
 _LEVELS = {"h1": "h4", "h2": "h5", "h3": "h6", "h4": "h6", "h5": "h6", "h6": "h6"}
@@ -39,6 +40,11 @@ def query_html(text: str) -> str:
     short = len(text) <= LONG_ON_A_PHONE and lines <= _SIX_LINES
     long = len(text) > LONG_QUERY or lines > _SIX_LINES
     return render("query", text=text, folded_on="" if short else "every screen" if long else "phone")
+
+
+def checklist_html(checklist: QueryChecklist, writer: str) -> str:
+    """Return the checklist of a query: what counts how much, each line with what it rests on."""
+    return render("query_checklist", lines=[line.to_json() for line in checklist.lines], writer=writer)
 
 
 def revealed_html(pairs: Sequence[tuple[str, str, str, str]]) -> str:

@@ -9,11 +9,16 @@ import streamlit as st
 from crm.errors import CRMError
 from leaderboard.errors import LeaderboardError
 from leaderboard.live_answers import MOST_CHARACTERS, LiveAnswers, Panel, ask, panel_of, questions_allowed
-from leaderboard.render.responses import query_html
+from leaderboard.query_checklists.asked import (
+    QuestionChecklists,
+    checklists_llm_name,
+    configured_checklists,
+)
+from leaderboard.render.responses import checklist_html, query_html
 from leaderboard.render.three_answers import Whose, marked_in_words, three_answers_html
 from leaderboard.result import Leaderboard
 from leaderboard.sentences import listed as in_words
-from pages._ui.session import plain
+from pages._ui.session import SHOWN_ERRORS, plain
 
 _ASKED, _SHOWN = "live_questions_asked", "live_answers"
 
@@ -41,6 +46,8 @@ def offer_live_answers(leaderboard: Leaderboard, listed: Sequence[str]) -> None:
     pressed = row.button("Ask", key="live_ask", icon=":material/send:", disabled=_left(allowed) < 1)
     note = row.empty()
     note.caption(_note(panel, question, allowed))
+    if writer := _writer_name(leaderboard):
+        st.caption(plain(f"With your criteria it also goes to {writer}, which says what they mean here."))
     key = leaderboard.view.benchmark, leaderboard.view.crm, leaderboard.criteria
     if pressed:
         st.session_state[_SHOWN] = key, _asked(leaderboard, panel, question)
@@ -67,11 +74,23 @@ def _cost(panel: Panel, question: str) -> str:
     return f"{sent}; that costs {f'at most ${cost:.4f}' if cost else 'nothing'}."
 
 
+def _writer_name(leaderboard: Leaderboard) -> str | None:
+    """Return who writes what the criteria come to for a question; None without criteria, or if not set up."""
+    return checklists_llm_name() if leaderboard.criteria.common else None
+
+
+@st.cache_resource(show_spinner=False)
+def _writer(name: str) -> QuestionChecklists:
+    return configured_checklists(name)
+
+
 def _asked(leaderboard: Leaderboard, panel: Panel, question: str) -> tuple[Panel, LiveAnswers | str]:
     with st.spinner("Waiting for the answers …", show_time=True):
         try:
-            found = ask(panel, question, leaderboard.criteria.common, leaderboard.view.crm)
-        except LeaderboardError as error:
+            name = _writer_name(leaderboard)
+            writer = _writer(name) if name else None
+            found = ask(panel, question, leaderboard.criteria.common, leaderboard.view.crm, writer)
+        except SHOWN_ERRORS as error:
             return panel, str(error)
         finally:
             if question.strip():
@@ -84,6 +103,8 @@ def _draw(leaderboard: Leaderboard, panel: Panel, found: LiveAnswers | str) -> N
         st.error(plain(found))
         return
     st.html(query_html(found.shown.title))
+    if found.checklist is not None:
+        st.html(checklist_html(found.checklist, checklists_llm_name() or "an LLM"))
     st.html(
         three_answers_html(found.shown, panel.three, Whose(leaderboard.titles, bool(leaderboard.criteria)))
     )

@@ -169,7 +169,7 @@ def test_nonsense_without_end_is_refused(server: ScriptedServer) -> None:
         (Answer({}, 500), "fails (status 500)"),
         (Answer(says(GOOD).body, cut=True), "cannot be reached"),
         (says(GOOD, finish_reason="length"), "was cut: raise 'max_tokens'"),
-        (says("", finish_reason="content_filter"), "refuses to write about this response"),
+        (says("", finish_reason="content_filter"), "refuses to write about this: choose something else"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(server: ScriptedServer, answer: Answer, sentence: str) -> None:

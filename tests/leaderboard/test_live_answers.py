@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.errors import ConfigError
+from crm.llm.endpoint import InteractiveLLM
 from leaderboard.errors import LeaderboardError
 from leaderboard.live_answers import MOST_CHARACTERS, Panel, ask, panel_of, questions_allowed
+from leaderboard.query_checklists.asked import QuestionChecklists, general_preference_of
 from leaderboard.result import Leaderboard
 from leaderboard.service import Service
 from leaderboard.three_answers import Role
@@ -135,6 +137,87 @@ def test_the_cost_is_a_bound_by_price_and_length(
     assert panel(board).cost("Why?") == pytest.approx(2 * 100 * 10 / 1e6)
     write_llms(tmp_path, server.url, "brevia", "lumen", api_key_env="A_KEY")
     assert panel(board).cost("Why?") is None
+
+
+def checklist(*texts: str) -> Answer:
+    lines = [{"criterion": text, "weight": "Essential", "evidence": "the question"} for text in texts]
+    return says({"checklist": lines})
+
+
+def writer() -> QuestionChecklists:
+    return QuestionChecklists(InteractiveLLM.configured("nobody", "USL_CHECKLISTS"))
+
+
+STEPS = (
+    "1. Bring a pot of water to a boil.\n2. Lower the egg in gently with a spoon.\n3. Wait for six minutes "
+    "if you like it soft, or ten if you like it hard.\n4. Cool it under cold water before you peel it."
+)
+
+
+def test_answers_are_compared_by_what_the_criteria_come_to_for_the_question(
+    server: ScriptedServer, board: Leaderboard
+) -> None:
+    replies = {
+        "brevia": says("Boil it for six minutes, then cool it."),
+        "lumen": says(STEPS),
+        "scholia": says(LONG),
+    }
+    wanted = checklist("Numbered steps", "Avoid: emojis", "Every step is explained")
+    server.on(CHAT, by_model(replies | {"nobody": wanted}))
+    writes = writer()
+    plain = ask(panel(board), "How do I boil an egg?", CONCISE, "embedded")
+    found = ask(panel(board), "How do I boil an egg?", CONCISE, "embedded", writes)
+
+    assert plain.checklist is None
+    assert found.checklist is not None and not found.problems
+    assert list(map(str, found.checklist.criteria)) == [
+        "Numbered steps",
+        "Avoid: emojis",
+        "Every step is explained",
+    ]
+    before, after = ({each.llm: each.prob for each in of.shown.answers} for of in (plain, found))
+    assert before["lumen"] < 0.5 < after["lumen"]
+    [prompt] = [body["messages"][-1]["content"] for body in server.asked[CHAT] if body["model"] == "nobody"]
+    assert "How do I boil an egg?" in prompt
+    assert "What they want above all: Concise and direct." in prompt
+
+    ask(panel(board), "How do I boil an egg?", CONCISE, "embedded", writes)
+    assert sum(body["model"] == "nobody" for body in server.asked[CHAT]) == 1  # kept
+
+
+def test_without_a_checklist_the_criteria_count_as_they_are_and_that_is_said(
+    server: ScriptedServer, board: Leaderboard
+) -> None:
+    replies = {"brevia": says("Boil it."), "lumen": says(LONG), "scholia": says(LONG * 2)}
+    server.on(CHAT, by_model(replies | {"nobody": says("No.")}))
+    found = ask(panel(board), "How do I boil an egg?", CONCISE, "embedded", writer())
+
+    assert found.checklist is None
+    assert found.problems[""].startswith(
+        "The answers are compared by your criteria as they are. nobody was asked"
+    )
+    assert found.shown.answers[0].prob > 0.7
+
+
+def test_without_criteria_no_checklist_is_asked_for(server: ScriptedServer, board: Leaderboard) -> None:
+    server.on(CHAT, by_model({"brevia": says("Boil it."), "lumen": says(LONG), "scholia": says(LONG)}))
+    assert ask(panel(board), "How?", CriteriaSet(), "embedded", writer()).checklist is None
+    assert len(server.asked[CHAT]) == 3
+
+
+def test_criteria_become_a_general_preference_in_words() -> None:
+    criteria = CriteriaSet(
+        (
+            Criterion("A joke", Weight.OPTIONAL),
+            Criterion("Short"),
+            Criterion("emojis", polarity=Polarity.AVOID),
+            Criterion("Examples"),
+        )
+    )
+    assert general_preference_of(criteria) == (
+        "What they want above all: Short; Examples. What they want above all, to be without: emojis. "
+        "What they like where it fits: A joke."
+    )
 
 
 def test_one_llm_is_too_few(server: ScriptedServer, board: Leaderboard, tmp_path: Path) -> None:

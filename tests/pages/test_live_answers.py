@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.crm.backends.scripted_server import ScriptedServer
 from tests.leaderboard.critique_samples import CHAT, says
-from tests.leaderboard.test_live_answers import LONG, by_model, write_llms
+from tests.leaderboard.test_live_answers import LONG, by_model, checklist, write_llms
 from tests.pages.test_three_answers import open_block
 
 
@@ -70,3 +70,29 @@ def test_answers_stay_with_the_criteria_that_they_were_judged_by(
     assert "Boil" in bodies(app)[-1]
     open_block(app, benchmark="modern")
     assert all("Boil" not in body for body in bodies(app))
+
+
+def test_a_question_is_judged_by_its_own_checklist(
+    app: AppTest, server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_llms(tmp_path, server.url, "brevia", "scholia", "nobody")
+    monkeypatch.setenv("USL_CHECKLISTS", "nobody")
+    wanted = checklist("Numbered steps", "Plain words", "<b>Bold</b> words")
+    server.on(CHAT, by_model({"brevia": says("Boil *it*."), "scholia": says(LONG), "nobody": wanted}))
+    open_block(app, benchmark="dailybench", criterion="Concise and direct")
+    assert "With your criteria it also goes to nobody" in captions(app)
+    app.text_area(key="live_question").set_value("How do I boil an egg?").run()
+    app.button(key="live_ask").click().run()
+
+    [shown] = [item.proto.body for item in app.get("html") if "query-checklist" in item.proto.body]
+    assert "<b>Essential</b> Numbered steps <span>the question</span>" in shown
+    assert "&lt;b&gt;Bold&lt;/b&gt; words" in shown
+    assert "for this question, as nobody sees it." in shown
+
+
+def test_without_criteria_nobody_writes_a_checklist(
+    app: AppTest, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USL_CHECKLISTS", "nobody")
+    open_block(app, benchmark="dailybench")
+    assert "With your criteria" not in captions(app)

@@ -61,7 +61,7 @@ def test_every_task_is_answered_under_its_key_and_progress_is_told(server: Scrip
 
     assert answers.found == {3: 9, 5: 25, 4: 16}
     assert (answers.failed, answers.asked) == ({}, 3)
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 def test_what_is_kept_is_not_asked_for_again(server: ScriptedServer, llm: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from leaderboard.__main__ import main
 from leaderboard.query_checklists.asking import most_requests
 from leaderboard.query_checklists.checklist import QueryChecklist, QueryCriterion, read_checklist
 from leaderboard.query_checklists.command import drawn_queries
-from leaderboard.query_checklists.foretelling import BY_JUDGE, BY_ONE_LIST, BY_REWARD, LONGER
+from leaderboard.query_checklists.foretelling import BY_JUDGE, BY_ONE_LIST, BY_REWARD, BY_TOPIC, LONGER
 from leaderboard.query_checklists.ranking import rank_by_checklists
 from leaderboard.service import Service
 from leaderboard.statistics.win_rate import outcomes, weighted_means
@@ -150,7 +150,7 @@ def test_later_choices_are_foretold(
     assert code == 0, err
     found = json.loads(out)
     assert found["choices"] == 6
-    assert found["foretold"] == {BY_REWARD: 1.0, BY_JUDGE: 1.0, BY_ONE_LIST: 1.0, LONGER: 1.0}
+    assert found["foretold"] == dict.fromkeys((BY_REWARD, BY_JUDGE, BY_TOPIC, BY_ONE_LIST, LONGER), 1.0)
     assert found["failed"] == {}
     # Nothing was learnt from what is foretold.
     learnt = [asked["messages"][-1]["content"] for asked in server.asked[CHAT]]
