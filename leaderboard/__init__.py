@@ -19,6 +19,7 @@
   `live_grades`: a slow judge's work on that; `grades_command`: a command that writes it
 - `explain`: behind one LLM's rank; `critique`: an LLM's critique and edit of a response;
   `critique_scores`: what its scores come to; `many_critiques`: of many responses of one LLM
+- `coach_llm`: what broad wishes may mean, in an LLM's words
 - `asked_now`: one thing asked of an LLM while somebody waits
 - `query_checklists`: a checklist for each query, written by an LLM from past choices
 - `rubrics`: responses graded by an LLM under rubrics that it wrote for the criteria

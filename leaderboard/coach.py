@@ -73,12 +73,12 @@ def may_mean(criterion: Criterion) -> tuple[LibraryCriterion, ...]:
     return tuple(by_label[label] for label in closest.means)
 
 
-def split_broad(criteria: CriteriaSet, broad: Criterion, meant: Sequence[LibraryCriterion]) -> CriteriaSet:
+def split_broad(criteria: CriteriaSet, broad: Criterion, meant: Sequence[str]) -> CriteriaSet:
     """Return the criteria with what a broad one means in its place, with its weight and what it is for.
 
     What is to be avoided stays so.
     """
-    parts = tuple(replace(broad, text=item.criterion.text) for item in meant)
+    parts = tuple(replace(broad, text=text) for text in meant)
     return CriteriaSet(tuple(part for item in criteria for part in (parts if item == broad else (item,))))
 
 

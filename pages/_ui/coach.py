@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crm.criteria import CriteriaSet, Criterion, Polarity
 from leaderboard.coach import example_pair, may_mean, split_broad
+from leaderboard.coach_llm import Coach, coach_name, configured_coach
 from leaderboard.render.responses import pair_html, query_html
+from leaderboard.user_data.session_data import is_of_session
 from pages._ui.session import SHOWN_ERRORS, change_view, plain, service
 
 
@@ -19,21 +22,77 @@ def sharpen_broad_wishes(criteria: CriteriaSet, change: Callable[[CriteriaSet], 
         if not (meanings := may_mean(criterion)):
             continue
         with st.container(border=True, gap="xsmall", key=f"broad:{index}"):
-            by_text = {item.criterion.text: item for item in meanings}
+            bundled = tuple(item.criterion.text for item in meanings)
+            asked = _Asked(criterion, criteria, bundled)
             chosen = st.pills(
                 plain(f"“{criterion.everywhere}” can mean much. What would you see in such an answer?"),
-                list(by_text),
+                [*bundled, *asked.found],
                 selection_mode="multi",
                 key=f"broad_meanings:{criterion.text}:{criterion.polarity}",
             )
-            st.button(
+            row = st.container(horizontal=True, vertical_alignment="center")
+            row.button(
                 "Use these instead",
                 key=f"sharpen:{index}",
                 icon=":material/call_split:",
                 disabled=not chosen,
                 on_click=lambda broad, meant: change(split_broad(criteria, broad, meant)),
-                args=(criterion, [by_text[text] for text in chosen]),
+                args=(criterion, chosen),
             )
+            asked.offer(row, index)
+
+
+@st.cache_resource(show_spinner=False)
+def _coach(name: str) -> Coach:
+    return configured_coach(name)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What an LLM has said, or may be asked, about a broad wish; nothing where none is set up."""
+
+    broad: Criterion
+    criteria: CriteriaSet
+    bundled: tuple[str, ...]
+
+    @property
+    def _key(self) -> str:
+        return f"meanings_asked:{self.broad.text}"
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """What it has said in this visit."""
+        said = st.session_state.get(self._key, ())
+        return () if isinstance(said, str) else said
+
+    def offer(self, place: DeltaGenerator, index: int) -> None:
+        """Draw the button that asks, and why nothing came."""
+        name = coach_name()
+        said = st.session_state.get(self._key)
+        if isinstance(said, str):
+            place.caption(plain(said))
+        if name is None or self.found:
+            return
+        place.button(
+            f"More by {name}",
+            key=f"meanings:{index}",
+            icon=":material/lightbulb:",
+            type="tertiary",
+            help=plain(f"Sends your criteria and topics to {name}."),
+            on_click=self._ask,
+            args=(name,),
+        )
+
+    def _ask(self, name: str) -> None:
+        view = st.session_state.view
+        others = tuple(str(each) for each in self.criteria if each != self.broad)
+        try:
+            # The names of a person's own topics are not sent.
+            topics = () if is_of_session(view.benchmark) else tuple(view.topics)
+            said = _coach(name).meanings(self.broad.text, topics, others, self.bundled)
+            st.session_state[self._key] = said
+        except SHOWN_ERRORS as error:
+            st.session_state[self._key] = str(error)
 
 
 def offer_example(place: DeltaGenerator, index: int, criterion: Criterion) -> None:

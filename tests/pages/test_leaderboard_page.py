@@ -2,10 +2,13 @@
 
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.crm.backends.scripted_server import ScriptedServer
+from tests.leaderboard.critique_samples import CHAT, says, write_llms
 from tests.pages.opening import open_view
 
 
@@ -590,6 +593,31 @@ def test_a_broad_wish_is_replaced_by_what_is_meant(page: AppTest) -> None:
 
     assert not page.exception
     assert parameter(page, "criterion") == ["important|Short sentences"]
+
+
+def test_an_llm_says_what_else_a_broad_wish_may_mean(
+    page: AppTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedServer() as server:
+        useful = says({"meanings": ["Active verbs", "No jargon", "A plan"]})
+        server.on(CHAT, *[says("Hm.")] * 3, useful)
+        monkeypatch.setenv("USL_LLMS", str(write_llms(tmp_path, server.url, retries=0)))
+        monkeypatch.setenv("CRITIC_KEY", "k")
+        monkeypatch.setenv("USL_COACH", "writer")
+        open_view(page, benchmark="dailybench", criterion=["better writing", "Short answers"])
+        assert not server.asked[CHAT]
+        page.button(key="meanings:0").click().run()
+        assert "wrote no meanings that can be used" in texts(page)
+        page.button(key="meanings:0").click().run()
+        [pills] = [item for item in page.button_group if "can mean much" in item.label.replace("\\", "")]
+        assert list(pills.options)[-3:] == ["Active verbs", "No jargon", "A plan"]
+        assert "meanings:0" not in [button.key for button in page.button]
+        pills.set_value(["No jargon"]).run()
+        page.button(key="sharpen:0").click().run()
+
+        assert not page.exception
+        assert parameter(page, "criterion") == ["No jargon", "Short answers"]
+        assert "Short answers" in server.asked[CHAT][-1]["messages"][-1]["content"]
 
 
 def test_two_answers_show_what_a_criterion_is_about(page: AppTest) -> None:
