@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from benchmarks._contexts import Person, passive_option
 from benchmarks._free_interview import Interviewees, interviews
@@ -22,12 +21,13 @@ from crm.embedded.model import EmbeddedCRM
 from crm.llm.tasks import AskedLLM
 from leaderboard.benchmark import LoadedBenchmark, missing_texts_message
 from leaderboard.elicitation.acquisition import CandidatePairs
-from leaderboard.elicitation.checklist import coefficients_of
+from leaderboard.elicitation.checklist import criteria_of
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins
 from leaderboard.elicitation.session import ElicitationSession, session_checklist
 from leaderboard.errors import LeaderboardError
 from leaderboard.rubrics.grading import GradedQuery, graded, graded_queries
+from leaderboard.service import filled
 
 BASELINE, ORACLE = "baseline", "oracle"
 EACH, FREE = "interview in each context", "questions by an LLM"
@@ -107,23 +107,18 @@ class Field:
         won = np.where(np.isnan(here), np.nan, np.where(here == 0.5, 0.5, here > 0.5))
         return int(np.nanargmax(np.nanmean(won, axis=1) + _SOFT * np.nanmean(here, axis=1)))
 
-    def prob(self, utility: Floats) -> Floats:
-        """Return the probabilities that go with utilities of all responses ``[R, Q]``: ``[L, Q]``."""
-        return np.asarray(expit(utility[:-1] - utility[-1]))
-
     def by_criteria(self, criteria: CriteriaSet) -> Floats:
         """Return probabilities ``[L, Q]`` by those of the criteria that can be judged, else by default."""
         unjudged = {warning.criterion for warning in self.crm.warnings(criteria)}
         left = CriteriaSet(tuple(criterion for criterion in criteria if criterion not in unjudged))
-        return self.prob(simulated_user(left, self.crm, self.benchmark).utility) if left else self.default
+        return filled(self.benchmark, self.crm, left) if left else self.default
 
     def by_checklist(self, session: ElicitationSession) -> Floats:
         """Return probabilities ``[L, Q]`` by what an interview found out; by default if nothing."""
         lines = session_checklist(session, criterion_library())
         if not lines:
             return self.default
-        utility = self.margins.values @ coefficients_of(lines, self.margins.n_criteria)
-        return self.prob(np.where(self.margins.present, utility, np.nan))
+        return filled(self.benchmark, self.crm, criteria_of(lines))
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +225,7 @@ def ends(field: Field, people: Sequence[Person], show: Show) -> tuple[Condition,
         for column, name in enumerate(field.contexts):
             user = simulated_user(person.profiles[name].criteria, field.crm, field.benchmark)
             here = field.within(name) & field.measured
-            highest[row, column] = field.first(name, field.prob(user.utility))
+            highest[row, column] = field.first(name, user.prob)
             align[row, column] = [user.alignment(llm, here) for llm in range(align.shape[2])]
     lowest = np.array([field.first(name, field.default) for name in field.contexts])
     return Condition(BASELINE, np.tile(lowest, (len(people), 1))), Condition(ORACLE, highest), align

@@ -28,6 +28,7 @@ from leaderboard.elicitation.choice_model import Choice, ChoiceOutcome, Response
 from leaderboard.elicitation.interview import InterviewQuestion, option_softmax
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins
+from leaderboard.service import filled
 from leaderboard.statistics.win_rate import outcomes, win_rates
 
 TIE = 0.4
@@ -67,11 +68,14 @@ class SimulatedUser:
         criteria: What they follow.
         utility: Of each response, in log-odds ``[R, Q]``; NaN where there is none.
         met: Margin of each response under each of their criteria alone, polarity included ``[R, Q, n]``.
+        prob: Probability that each LLM's response is preferred to the baseline's, as the leaderboard has it
+            ``[L, Q]``; ½ where the judge calls two responses alike.
     """
 
     criteria: CriteriaSet
     utility: Floats
     met: Floats
+    prob: Floats
 
     def answer(
         self, pair: ResponsePair, random: np.random.Generator, noise: Noise = AS_STATED
@@ -98,7 +102,7 @@ class SimulatedUser:
 
     def win_rates(self, queries: NDArray[np.bool_]) -> Floats:
         """Return the user's true win rates of the LLMs on the marked queries ``[L]``."""
-        return win_rates_of(self.utility, queries)
+        return win_rates(outcomes(self.prob[:, queries]))
 
     def alignment(self, llm: int, queries: NDArray[np.bool_]) -> float:
         """Return PrefAlign of an LLM's responses: Σ w_j g_j with Σ w_j = 1, mean over the marked queries.
@@ -110,11 +114,6 @@ class SimulatedUser:
         met = self.met[:, queries]
         grade = 5 * expit(met[llm] - np.nanmean(met, axis=0))
         return float(np.nanmean(grade @ (weight / weight.sum())))
-
-
-def win_rates_of(utility: Floats, queries: NDArray[np.bool_]) -> Floats:
-    """Return each LLM's share of marked queries won against the baseline, ``[R, Q]`` to ``[R − 1]``."""
-    return win_rates(outcomes(expit(utility[:-1, queries] - utility[-1, queries])))
 
 
 def wordings(crm: EmbeddedCRM, *, held_out: bool, most: int | None = None) -> list[str]:
@@ -158,7 +157,8 @@ def simulated_user(criteria: CriteriaSet, crm: EmbeddedCRM, benchmark: LoadedBen
     absent = ~measured.present
     met = measured.margins.copy()
     met[absent] = np.nan
-    return SimulatedUser(criteria, np.where(absent, np.nan, utility), met)
+    prob = filled(benchmark, crm, criteria)
+    return SimulatedUser(criteria, np.where(absent, np.nan, utility), met, prob)
 
 
 _PRIOR_VARIANCE = 1.0

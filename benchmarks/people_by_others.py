@@ -14,7 +14,7 @@ right order, as the page says, and of choices on the other half, how many are fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -38,7 +38,7 @@ from db import DatabaseError
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.elicitation.acquisition import CandidatePairs, expected_agreement, next_pair
 from leaderboard.elicitation.checking import DuelTarget
-from leaderboard.elicitation.checklist import checklist, coefficients_of
+from leaderboard.elicitation.checklist import checklist, criteria_of
 from leaderboard.elicitation.choice_model import (
     Choice,
     ChoiceOutcome,
@@ -51,7 +51,7 @@ from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, benchmark_margins
 from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior
 from leaderboard.errors import LeaderboardError
-from leaderboard.service import Service
+from leaderboard.service import Service, measured
 from leaderboard.statistics.duels import Margins
 
 app = typer.Typer(add_completion=False)
@@ -68,12 +68,16 @@ _CLEAR = 1
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """Where people choose: some LLMs of a benchmark, and how they stand without criteria ``[R, Q]``."""
+    """Where people choose: R of a benchmark's LLMs.
+
+    Attributes:
+        judged: How their responses stand under criteria, with what the judge calls ties, as on the page.
+    """
 
     title: str
     rows: NDArray[np.intp]
     margins: CriterionMargins
-    default: Floats
+    judged: Callable[[CriteriaSet], Margins]
 
     @classmethod
     def of(cls, benchmark: LoadedBenchmark, crm: EmbeddedCRM, rows: Sequence[int]) -> Field:
@@ -81,9 +85,12 @@ class Field:
         kept = np.array(rows, dtype=np.intp)
         known = benchmark_margins(benchmark, crm)
         margins = CriterionMargins(np.take(known.values, kept, axis=0), known.present[kept])
-        found = crm.margins(CriteriaSet(), benchmark)
-        standing = np.where(found.present, found.margins - found.penalty, np.nan)
-        return cls(benchmark.record.info.title, kept, margins, standing[kept])
+
+        def judged(criteria: CriteriaSet) -> Margins:
+            found = measured(benchmark, crm, criteria)
+            return replace(found, asked=found.asked[kept], penalty=found.taken_off[kept])
+
+        return cls(benchmark.record.info.title, kept, margins, judged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,18 +158,18 @@ def _measured(
     field = person.field
     here, elsewhere = (DuelTarget(half, np.ones(half.shape[1])) for half in halves)
     margins, amounts = field.margins, Margins(person.amount, alike=1e-9)
-    true, learnt = here.shares(amounts), here.shares(Margins(_standing(field, posterior, choices)))
+    true, learnt = here.shares(amounts), here.shares(_judged(field, posterior, choices))
     asked = np.nan
     if person.names is not None:
         sides = chosen_and_rejected(choices, margins)
         known = asked_which(posterior, sides, margins.spread, person.names)
-        asked = _tau(here.shares(Margins(_standing(field, known, choices))), true)
+        asked = _tau(here.shares(_judged(field, known, choices)), true)
     ranked = CandidatePairs(margins, halves[0], np.asarray(halves[0].any(axis=0)), with_baseline=False)
     stated, right = _foretold(posterior, margins, person, halves[0])
     return Learnt(
         tau=_tau(learnt, true),
         asked=asked,
-        by_default=_tau(here.shares(Margins(field.default)), true),
+        by_default=_tau(here.shares(field.judged(CriteriaSet())), true),
         ceiling=_tau(elsewhere.shares(amounts), true),
         first=bool(true[np.nanargmax(learnt)] >= np.nanmax(true) - 1e-9),
         stated_pairs=expected_agreement(posterior, ranked),
@@ -172,8 +179,8 @@ def _measured(
     )
 
 
-def _standing(field: Field, posterior: PreferencePosterior, choices: Sequence[Choice]) -> Floats:
-    """Return how responses stand by the checklist ``[R, Q]``; without one, by default."""
+def _judged(field: Field, posterior: PreferencePosterior, choices: Sequence[Choice]) -> Margins:
+    """Return how responses stand by the checklist; without one, by default."""
     margins, library = field.margins, criterion_library()
     sides = chosen_and_rejected(choices, margins)
     lines = with_stated(
@@ -181,7 +188,7 @@ def _standing(field: Field, posterior: PreferencePosterior, choices: Sequence[Ch
         *(posterior, margins, library, sides),
         clarified=clarified_in(posterior),
     )
-    return margins.relative @ coefficients_of(lines, margins.n_criteria) if lines else field.default
+    return field.judged(criteria_of(lines))
 
 
 def _foretold(

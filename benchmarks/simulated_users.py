@@ -26,7 +26,6 @@ from benchmarks._simulated import (
     draw_criteria,
     simulated_user,
     strengths,
-    win_rates_of,
     wordings,
 )
 from crm.cli_runner import run_cli
@@ -37,14 +36,15 @@ from crm.report_table import describe_machine
 from db import DatabaseError
 from leaderboard.benchmark import LoadedBenchmark
 from leaderboard.elicitation.acquisition import CandidatePairs, next_pair, random_pair
-from leaderboard.elicitation.checklist import checklist, coefficients_of
+from leaderboard.elicitation.checklist import checklist, criteria_of
 from leaderboard.elicitation.choice_model import Choice, chosen_and_rejected
 from leaderboard.elicitation.interview import ObservedReply, interview_questions, next_question
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.margins import CriterionMargins, criterion_margins
 from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior
 from leaderboard.errors import LeaderboardError
-from leaderboard.service import Service
+from leaderboard.service import Service, filled
+from leaderboard.statistics.win_rate import outcomes, win_rates
 
 app = typer.Typer(add_completion=False)
 
@@ -113,8 +113,10 @@ def field_of(service: Service, slug: str, crm: EmbeddedCRM) -> HalvedBenchmark:
 
 def learn(
     field: HalvedBenchmark, user: SimulatedUser, how: str, seed: int, noise: Noise
-) -> Iterator[tuple[Floats, float]]:
-    """Win rates learnt after 0, 1, 2, … answers, on the measured queries, and the seconds of the last one.
+) -> Iterator[tuple[Floats | None, float]]:
+    """Yield after 0, 1, 2, … answers win rates on the measured queries, and the seconds of the last answer.
+
+    Win rates are those of the leaderboard, and None where ``COUNTS`` does not ask for them.
 
     The interview ends by itself; what it has learnt stays.
     """
@@ -122,8 +124,11 @@ def learn(
     posterior = PreferencePosterior.prior(field.margins.n_criteria, seed=seed)
     choices: list[Choice] = []
     seconds = 0.0
-    while True:
-        yield (_votes(field, choices) if how == VOTES else _learnt(field, posterior, choices)), seconds
+    for count in range(max(COUNTS) + 1):
+        rate = None
+        if count in COUNTS:
+            rate = _votes(field, choices) if how == VOTES else _learnt(field, posterior, choices)
+        yield rate, seconds
         started = perf_counter()
         if how == INTERVIEW:
             question = next_question(posterior, field.candidates, interview_questions())
@@ -150,9 +155,8 @@ def _learnt(field: HalvedBenchmark, posterior: PreferencePosterior, choices: Seq
     )
     if not lines:
         return field.default
-    coefficients = coefficients_of(lines, field.margins.n_criteria)
-    utility = np.where(field.margins.present, field.margins.values @ coefficients, np.nan)
-    return win_rates_of(utility, field.measured)
+    prob = filled(field.benchmark, field.crm, criteria_of(lines))
+    return win_rates(outcomes(prob[:, field.measured]))
 
 
 def _votes(field: HalvedBenchmark, choices: Sequence[Choice]) -> Floats:
@@ -166,12 +170,11 @@ def curve(
     tau, chosen, ends, seconds = [], [], [], []
     for seed, user in enumerate(users):
         true = user.win_rates(field.measured)
-        steps = learn(field, user, how, seed, noise)
-        rates = []
-        for _, (rate, took) in zip(range(max(COUNTS) + 1), steps, strict=False):
-            rates.append(rate)
+        at = []
+        for rate, took in learn(field, user, how, seed, noise):
             seconds.append(took)
-        at = [rates[count] for count in COUNTS]
+            if rate is not None:
+                at.append(rate)
         tau.append([_tau(rate, true) for rate in at])
         chosen.append([user.alignment(int(np.argmax(rate)), field.measured) for rate in at])
         ends.append([user.alignment(int(np.argmax(rate)), field.measured) for rate in (field.default, true)])
