@@ -15,7 +15,7 @@ who knew the halves: what pooling cannot know.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -28,17 +28,20 @@ from scipy.stats import kendalltau
 from benchmarks._report import Report
 from benchmarks.plain_habits import Habit, counted_habits
 from crm.cli_runner import run_cli
+from crm.criteria import CriteriaSet
+from crm.embedded.model import embedded_crm
 from crm.errors import CRMError
 from crm.report_table import describe_machine
 from db import DatabaseError
 from leaderboard.elicitation.acquisition import CandidatePairs
-from leaderboard.elicitation.checklist import ChecklistLine, coefficients_of
+from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.per_category import CategoryChecklist, session_checklists
 from leaderboard.elicitation.posterior import ObservedChoices, PreferencePosterior
 from leaderboard.elicitation.session import ElicitationSession, candidate_pairs, session_checklist
 from leaderboard.errors import LeaderboardError
-from leaderboard.service import Service
+from leaderboard.service import Service, measured
+from leaderboard.statistics.duels import Margins
 
 app = typer.Typer(add_completion=False)
 
@@ -71,11 +74,13 @@ class Field:
     Attributes:
         category: Of each query ``[Q]``.
         asked: The queries that are chosen on ``[Q]``; LLMs are ranked on the others.
+        judged: How responses stand under criteria on the page.
     """
 
     candidates: CandidatePairs
     category: NDArray[np.str_]
     asked: Mask
+    judged: Callable[[CriteriaSet], Margins]
 
     def drawn(self, habits: Sequence[Habit], n_categories: int, tastes: int, seed: int) -> Person:
         """Return a person with one taste or two, the same for the same seed."""
@@ -106,19 +111,16 @@ class Field:
     def _tau_in(self, person: Person, name: str, lines: Lines) -> float:
         if not lines:
             return 0.0
-        queries = np.flatnonzero((self.category == name) & ~self.asked)
-        margins = self.candidates.margins
-        learnt = margins.relative[:, queries] @ coefficients_of(lines, margins.n_criteria)
-        found = kendalltau(shares_won(person.habit.amount[:, queries]), shares_won(learnt)).statistic
+        queries = (self.category == name) & ~self.asked
+        true, learnt = Margins(person.habit.amount, alike=_SAME), self.judged(criteria_of(lines))
+        found = kendalltau(shares_won(true, queries), shares_won(learnt, queries)).statistic
         return 0.0 if np.isnan(found) else float(found)
 
 
-def shares_won(amount: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the share of others' answers that each one's beat, by an amount ``[R, Q]``; ties count half."""
-    ahead = amount[:, np.newaxis] - amount[np.newaxis]
-    won = np.where(np.abs(ahead) < _SAME, 0.5, ahead > 0)
-    n_rows, n_queries = amount.shape
-    return np.asarray((won.sum(axis=(1, 2)) - 0.5 * n_queries) / ((n_rows - 1) * n_queries))
+def shares_won(margins: Margins, queries: Mask) -> NDArray[np.float64]:
+    """Return the share of others' answers to some queries ``[Q]`` that each one's beat; ties count half."""
+    rows = range(len(margins.asked))
+    return np.array([np.nanmean(margins.share_won(row, soft=False)[queries]) for row in rows])
 
 
 def by_category(person: Person, checklists: Sequence[CategoryChecklist]) -> dict[str, Lines]:
@@ -182,7 +184,8 @@ def measure(
     texts = [[loaded.text_at(llm, query) for query in range(loaded.n_queries)] for llm in loaded.respondents]
     habits = [*counted_habits(texts)]
     names = np.array([query.category for query in loaded.record.queries])
-    field = Field(candidates, names, np.random.default_rng(1).random(loaded.n_queries) < 0.5)
+    crm, asked = embedded_crm(), np.random.default_rng(1).random(loaded.n_queries) < 0.5
+    field = Field(candidates, names, asked, lambda criteria: measured(loaded, crm, criteria))
     rows = []
     for tastes, kind in ((2, "two tastes"), (1, "one taste")):
         drawn = [field.drawn(habits, categories, tastes, seed) for seed in range(people)]
