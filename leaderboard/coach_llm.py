@@ -11,11 +11,9 @@ from cachetools import LRUCache, cachedmethod
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import ErrorDetails
 
-from crm.criteria import Criterion
-from crm.errors import CriterionError
 from crm.llm.endpoint import InteractiveLLM, llm_named_by
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import UnusableReplyError, parse_json
+from crm.llm.structured import UnusableReplyError, parse_json, stated_criterion
 from leaderboard.asked_now import asked_now
 from leaderboard.coach import may_mean
 from leaderboard.errors import LeaderboardError
@@ -33,12 +31,7 @@ _template = read_prompt(Path(__file__).parent / "prompts" / "meanings.txt")
 
 
 def _meaning(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("is no text")
-    try:
-        found = Criterion.parse(value)
-    except CriterionError as error:
-        raise ValueError(f"cannot be used ({str(error).rstrip('.')})") from None
+    found = stated_criterion(value)
     if len(found.text) > _MOST_CHARACTERS:
         raise ValueError(f"has {len(found.text)} characters, where {_MOST_CHARACTERS} are the most")
     if may_mean(found):

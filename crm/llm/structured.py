@@ -10,7 +10,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from crm.errors import CRMError, UnavailableError
+from crm.criteria import Criterion
+from crm.errors import CriterionError, CRMError, UnavailableError
 from crm.llm.chat_model import ChatModel, FailureKind, LLMFailure, LLMReply, Outcome, Prompt
 from parsing.documents import read_json
 from parsing.limits import ParseError
@@ -61,6 +62,16 @@ def parse_json(
         first = error.errors(include_url=False, include_input=False)[0]
         invalid = first["type"] == "json_invalid"
         raise UnusableReplyError("It is no valid JSON." if invalid else explain(first)) from None
+
+
+def stated_criterion(value: object) -> Criterion:
+    """Return a criterion in a reply; a ValueError says what is wrong with it, after “Criterion 1”."""
+    if not isinstance(value, str):
+        raise ValueError("is not a text")
+    try:
+        return Criterion.parse(value)
+    except CriterionError as error:
+        raise ValueError(f"cannot be used ({str(error).rstrip('.')})") from None
 
 
 def ask_until_usable(ask: Callable[[str], str], read: Callable[[str], Usable]) -> Usable:

@@ -13,9 +13,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails
 
 from crm.criteria import CriteriaSet, Criterion, Weight, normalise
-from crm.errors import CriterionError
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import parse_json
+from crm.llm.structured import parse_json, stated_criterion
 from crm.llm.tasks import Task
 from leaderboard.query_checklists.general import DecidedChoice, shortened
 
@@ -140,12 +139,7 @@ _bounds = {
 
 
 def _criterion(value: Any) -> Criterion:
-    if not isinstance(value, str):
-        raise ValueError("is no text")
-    try:
-        found = Criterion.parse(value)
-    except CriterionError as error:
-        raise ValueError(f"cannot be used ({str(error).rstrip('.')})") from None
+    found = stated_criterion(value)
     if _SPEAKS_OF_A_CHOICE.search(found.text):
         raise ValueError("speaks of one of the answers")
     return found

@@ -17,12 +17,10 @@ from jinja2 import Template
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo
 from pydantic_core import ErrorDetails
 
-from crm.criteria import Criterion
-from crm.errors import CriterionError
 from crm.llm.chat_model import Prompt
 from crm.llm.prompt import read_prompt
 from crm.llm.settings import ConfiguredLLM
-from crm.llm.structured import parse_json
+from crm.llm.structured import parse_json, stated_criterion
 from crm.version import version_of
 from db.source_records import Message, PreferenceRecord, SideKey, Winner
 
@@ -64,14 +62,9 @@ def read_criteria(reply: str, forbidden: Forbidden) -> tuple[str, ...]:
 
 
 def _statement(value: Any, info: ValidationInfo) -> str:
-    if not isinstance(value, str):
-        raise ValueError("is not a text")
     forbidden = info.context
     assert isinstance(forbidden, Forbidden)
-    try:
-        text = str(Criterion.parse(value))
-    except CriterionError as error:
-        raise ValueError(f"cannot be used ({str(error).rstrip('.')})") from None
+    text = str(stated_criterion(value))
     if "\n" in value.strip() or _NEXT_SENTENCE.search(text):
         raise ValueError("is more than one statement")
     if _PLACE.search(text):

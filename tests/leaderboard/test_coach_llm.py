@@ -62,7 +62,7 @@ def test_what_is_as_broad_is_asked_for_again_with_the_reason(server: ScriptedSer
         ({"meanings": [f"Wish {n}" for n in range(7)]}, "It has 7 meanings, not 3 to 6."),
         ({"meanings": [*NEW, NEW[0].upper()]}, "It says the same twice."),
         ({"meanings": [*NEW, ""]}, "Meaning 4 cannot be used"),
-        ({"meanings": [*NEW, 4]}, "Meaning 4 is no text."),
+        ({"meanings": [*NEW, 4]}, "Meaning 4 is not a text."),
         ({"meanings": [*NEW, "w" * 121]}, "Meaning 4 has 121 characters"),
         ({"meanings": "Short"}, "Its “meanings” are no list of texts."),
         ({}, "It has no “meanings”."),

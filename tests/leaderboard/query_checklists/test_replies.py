@@ -55,7 +55,7 @@ def test_a_checklist_is_read_the_weightiest_line_first() -> None:
         (THREE * 3, "It has 9 criteria, not 3 to 8."),
         ([*THREE, line("short answers")], "It says the same twice."),
         ([*THREE[:2], line("")], "Criterion 3 cannot be used (A criterion is empty"),
-        ([*THREE[:2], line(7)], "Criterion 3 is no text."),
+        ([*THREE[:2], line(7)], "Criterion 3 is not a text."),
         ([*THREE[:2], line("Better than the rejected answer")], "Criterion 3 speaks of one of the answers."),
         ([*THREE[:2], line("Tables", "High")], "Criterion 3 has a weight that is none of Essential,"),
         ([*THREE[:2], line("Tables", evidence=" ")], "Criterion 3 has no evidence."),
