@@ -35,6 +35,7 @@ from crm.embedded.surface import (
     measured,
     sole,
     turns,
+    turns_round,
 )
 from crm.embedded.wish_decoder import WishDecoder
 from crm.embedded.wish_network import WishNetwork, prob_by_each
@@ -156,7 +157,8 @@ class ConceptClassifier:
         for row in comparisons:
             prob[row] = _as_comparison(prob[row], next(rest), next(rest))
         for row, listed in lists.items():
-            prob[row] = _as_list(prob[row], np.stack([next(rest) for _ in listed]))
+            parts = np.stack([next(rest) for _ in listed])
+            prob[row] = _as_list(prob[row], parts, apart=turns_round(criteria[row]))
         for row in alone:
             prob[row] = _as_sole(prob[row], next(rest))
         for row in by_measure:
@@ -372,7 +374,7 @@ def _as_sole(whole: Floats, named: Floats) -> Floats:
     return named if of_named[first] > _A_FLIP and of_whole[first] < -_A_FLIP else whole
 
 
-def _as_list(whole: Floats, parts: Floats) -> Floats:
+def _as_list(whole: Floats, parts: Floats, *, apart: bool = False) -> Floats:
     """Read “warm and funny” as both, where each is plain and the whole was read as about one of them.
 
     The whole may have been read the wrong way round: “step by step, but no numbering” wants steps. What is
@@ -382,17 +384,29 @@ def _as_list(whole: Floats, parts: Floats) -> Floats:
     Args:
         whole: Probabilities of the classes ``[1 + 2 K]``.
         parts: Those of each of P wishes ``[P, 1 + 2 K]``.
+        apart: Whether they are clauses of which the first asks for less and another for more. Read as one,
+            the “no” of “no jokes, be warm” may be heard of both; then each need only be a wish, for whatever.
     """
     meant = set(parts.argmax(axis=1).tolist())
-    is_plain = parts[:, 1:].max(axis=1).min() > _A_WISH
+    misheard = apart and _is_contrary(whole, parts)
+    of_part = parts[:, 1:].sum(axis=1) if misheard else parts[:, 1:].max(axis=1)
     about = {(each - 1) // 2 for each in meant}
-    if is_plain and len(meant) > 1 and int(whole[1:].argmax()) // 2 in about:
+    is_about = misheard or int(whole[1:].argmax()) // 2 in about
+    if of_part.min() > _A_WISH and len(meant) > 1 and is_about:
         of_concept = parts[:, 1:].reshape(len(parts), -1, 2).sum(axis=2)
         near = of_concept >= _FAR_BEHIND * of_concept.max(axis=1, keepdims=True)
         mean: Floats = np.append(0.0, (parts[:, 1:] * np.repeat(near, 2, axis=1)).mean(axis=0))
         mean[0] = 1.0 - mean.sum()
         return mean
     return whole
+
+
+def _is_contrary(whole: Floats, parts: Floats) -> bool:
+    """Return whether a whole asks for less of what a part of it asks for more of, or the other way round."""
+    of_whole, of_parts = (each[..., 1::2] - each[..., 2::2] for each in (whole, parts))
+    return bool(
+        ((of_whole < -_A_FLIP) & (of_parts > _A_FLIP) | (of_whole > _A_FLIP) & (of_parts < -_A_FLIP)).any()
+    )
 
 
 def _is_bare_name(text: str, polarity: Polarity) -> bool:

@@ -87,8 +87,24 @@ _ON_CONDITION = re.compile(r"\b(?:when|if|where|unless|needed|necessary|a few|on
 _LINK = re.compile(
     r"([,;&+]\s*(?:and|or|but)?\b|\b(?:and|or|nor|but|plus|und|oder|et|ou|y|o)\b)", re.IGNORECASE
 )
+_OR = re.compile(r"\W*(?:or|nor|oder|ou|o)\b", re.IGNORECASE)
+_ORDER = re.compile(
+    r"(?:(?:please|pls|plz|just|then|instead|rather|bitte|sondern|s'il te plaît|por favor)\s+)*"
+    r"(?:be|give|use|tell|show|add|include|explain|write|start|begin|end|finish|keep|put|make|ask|say|speak|talk"
+    r"|go|get|let|answer|stay|offer|provide|take|come|stick|cite|compare|walk|pick|choose|recommend|describe"
+    r"|reply|respond|suggest|teach|i want|i'd like|i'd love|i like|i love|i need"
+    r"|gib|nenn\w*|erklär\w*|schreib\w*|nutz\w*|benutz\w*|verwend\w*|sei|mach\w*|zeig\w*|fang\w*|beginn\w*"
+    r"|frag\w*|sag\w*|bleib\w*|antwort\w*|ich (?:will|möchte|mag)"
+    r"|donne\w*|sois|soyez|écri\w*|utilise\w*|explique\w*|commence\w*|dis|dites|mets|pose\w*|montre\w*|fais|reste\w*"
+    r"|répond\w*|ajoute\w*|je veux|j'aime"
+    r"|da|dame|sé|escribe|usa|explica|explícame|empieza|di|dime|pon|haz|muestra|responde|añade|quiero)\s+\S",
+    re.IGNORECASE,
+)
+"""How a clause of its own begins, to which no turn of less before it extends: “no jokes, be warm”."""
 _MARKS = " .,;!?"
 _MOST_PARTS, _MOST_WORDS_OF_A_LIST = 3, 10
+_MOST_WORDS_OF_CLAUSES = 24
+"""Of a criterion with such a clause after a turn of less."""
 
 N_BUCKETS = 1 << 14
 """So many different hashes of words and pieces are told apart."""
@@ -157,16 +173,30 @@ def enumerated(criterion: str) -> tuple[str, ...]:
 
     Empty where a criterion lists nothing.
     """
-    first, *rest = _LINK.split(criterion)
-    if not rest or len(rest) > 2 * _MOST_PARTS or len(criterion.split()) > _MOST_WORDS_OF_A_LIST:
+    first, *rest = _LINK.split(criterion.replace("’", "'"))
+    most_words = _MOST_WORDS_OF_CLAUSES if turns_round(criterion) else _MOST_WORDS_OF_A_LIST
+    if not rest or len(rest) > 2 * _MOST_PARTS or len(criterion.split()) > most_words:
         return ()
     parts, less = [first.strip(_MARKS)], _turn_of_less(first)
     for link, part in zip(rest[::2], map(str.strip, rest[1::2]), strict=True):
-        if link.strip().lower() == "but" or turns([part]).any() or part.startswith("with "):
+        is_own = link.strip().lower() == "but" or _begins(link, part) or part.startswith("with ")
+        if is_own or turns([part]).any():
             parts, less = [*parts, part.strip(_MARKS)], _turn_of_less(part)
         elif part:
             parts.append(f"{less} {part.strip(_MARKS)}".strip())
     return tuple(sole(part) or part for part in parts) if len(parts) > 1 and all(parts) else ()
+
+
+def turns_round(criterion: str) -> bool:
+    """Return whether a turn of less is followed by a clause that it says nothing of: “no jokes, be warm”."""
+    first, *rest = _LINK.split(criterion.replace("’", "'"))
+    clauses = zip(rest[::2], rest[1::2], strict=True)
+    return bool(_turn_of_less(first)) and any(_begins(link, part) for link, part in clauses)
+
+
+def _begins(link: str, part: str) -> bool:
+    """Return whether a clause of its own begins after a link."""
+    return _ORDER.match(part.strip()) is not None and not _OR.match(link)
 
 
 def _turn_of_less(part: str) -> str:
