@@ -157,8 +157,8 @@ class ConceptClassifier:
         for row in comparisons:
             prob[row] = _as_comparison(prob[row], next(rest), next(rest))
         for row, listed in lists.items():
-            parts = np.stack([next(rest) for _ in listed])
-            prob[row] = _as_list(prob[row], parts, apart=turns_round(criteria[row]))
+            each_part = np.stack([next(rest) for _ in listed])
+            prob[row] = _as_list(prob[row], each_part, apart=turns_round(criteria[row]))
         for row in alone:
             prob[row] = _as_sole(prob[row], next(rest))
         for row in by_measure:
