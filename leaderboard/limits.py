@@ -39,6 +39,7 @@ class Limits:
         judging_waiting: Score matrices that may wait for a slow judge.
         judging_minutes: For which a slow judge works for somebody before they are asked whether to go on.
         critiques: That a session may ask for.
+        interviews: By an LLM with its own questions, that a session may begin.
         llm_requests: That all sessions together may make to LLMs in an hour: critiques, questions of an
             interview, and answers to live questions.
     """
@@ -55,6 +56,7 @@ class Limits:
     judging_waiting: int = 32
     judging_minutes: int = 120
     critiques: int = 20
+    interviews: int = 5
     llm_requests: int = 500
 
     @classmethod

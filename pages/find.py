@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crm.paths import BUNDLED
+from leaderboard.elicitation.free_interview import free_interviewer_name
 from leaderboard.elicitation.history.choices import MAX_CHARACTERS, MAX_CHOICES, ChoiceHistory
 from leaderboard.elicitation.history.learn import HistoryChecklist, learn_from_history
 from leaderboard.elicitation.history.read import HISTORY_TYPES, MAX_MEGABYTES, read_history
@@ -33,6 +34,7 @@ from pages._ui.elicitation import (
     interview,
     show_checklist,
 )
+from pages._ui.free_interview import free_interview
 from pages._ui.session import (
     SHOWN_ERRORS,
     come_through_app,
@@ -48,10 +50,11 @@ from pages._ui.session import (
 from pages._ui.taste_test import TASTE_TEST, WAY, taste_test
 from pages._ui.topic_choice import choose_topics, topic_sizes
 
-_CHOICES, _QUESTIONS, _HISTORY = "choices", "questions", "history"
+_CHOICES, _QUESTIONS, _WORDS, _HISTORY = "choices", "questions", "words", "history"
 _WAYS = {
     _CHOICES: "Choose between answers",
     _QUESTIONS: "Answer questions",
+    _WORDS: "In my own words",
     _HISTORY: "From my history",
     TASTE_TEST: "Test my ranking blind",
 }
@@ -86,6 +89,8 @@ def main() -> None:
     way = _choose_way()
     if way == _HISTORY:
         _learn_from_history()
+    elif way == _WORDS:
+        free_interview(NextStep("Choose between answers instead", "words:choices", lambda: _go(_CHOICES)))
     elif way == TASTE_TEST:
         taste_test(NextStep("Go on choosing between answers", "taste:more", lambda: _go(_CHOICES)))
     else:
@@ -94,13 +99,14 @@ def main() -> None:
 
 
 def _choose_way() -> str:
-    if st.session_state.get(WAY) not in _WAYS:
+    ways = [way for way in _WAYS if way != _WORDS or free_interviewer_name() is not None]
+    if st.session_state.get(WAY) not in ways:
         asked = st.query_params.get("way")
-        show(WAY, asked if asked in _WAYS else _CHOICES)
+        show(WAY, asked if asked in ways else _CHOICES)
     return (
         st.segmented_control(
             "How",
-            list(_WAYS),
+            ways,
             format_func=_WAYS.__getitem__,
             required=True,
             key=WAY,

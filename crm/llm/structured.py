@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from crm.criteria import Criterion
+from crm.criteria import Criterion, normalise
 from crm.errors import CriterionError, CRMError, UnavailableError
 from crm.llm.chat_model import ChatModel, FailureKind, LLMFailure, LLMReply, Outcome, Prompt
 from parsing.documents import read_json
@@ -62,6 +62,16 @@ def parse_json(
         first = error.errors(include_url=False, include_input=False)[0]
         invalid = first["type"] == "json_invalid"
         raise UnusableReplyError("It is no valid JSON." if invalid else explain(first)) from None
+
+
+def line_of_text(value: object, most: int) -> str:
+    """Return a text on one line; a ValueError says in what way it is none, or none of so many characters."""
+    if not isinstance(value, str) or not any(letter.isalpha() for letter in normalise(value)):
+        raise ValueError("is no text")
+    text = normalise(value)
+    if len(text) > most:
+        raise ValueError(f"has {len(text)} characters, where {most} are the most")
+    return text
 
 
 def stated_criterion(value: object) -> Criterion:

@@ -6,6 +6,7 @@
 - `posterior`: what is known of a person's weights
 - `acquisition`: which pair to show next, and what the posterior says of the ranking
 - `interview`: questions, which to ask next, what a reply says, and their wording by an LLM
+- `free_interview`: an interview with an LLM's own questions, answered in words
 - `checklist`: the posterior as Essential, Important and Optional lines, with their evidence
 - `clarifying`: which of several wishes that choices do not tell apart a person went by
 - `tastes`: what is known of a person who may like other things in some categories

@@ -17,19 +17,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from crm.criteria import normalise
 from crm.errors import CriterionError
 from crm.llm.chat_model import ReplyStatus
 from crm.llm.endpoint import InteractiveLLM, llm_named_by
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import UnusableReplyError, parse_json
+from crm.llm.structured import UnusableReplyError, line_of_text, parse_json
 from crm.paths import BUNDLED
 from crm.protocol import Floats
 from leaderboard.elicitation.acquisition import CandidatePairs, explained_variance, standardised_ranks
@@ -256,16 +255,7 @@ def parse_wording(reply: str, question: InterviewQuestion) -> QuestionWording:
 
 
 def _line_of_text(most: int) -> BeforeValidator:
-    """Accept a line of text that is not empty and has at most so many characters."""
-
-    def checked(value: Any) -> str:
-        if not isinstance(value, str) or not (text := normalise(value)) or len(text) > most:
-            raise ValueError("no text of a fitting length")
-        if not any(letter.isalpha() for letter in text):
-            raise ValueError("no words")
-        return text
-
-    return BeforeValidator(checked)
+    return BeforeValidator(lambda value: line_of_text(value, most))
 
 
 class _WordingReply(BaseModel):

@@ -9,9 +9,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import ErrorDetails
 
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import parse_json
+from crm.llm.structured import line_of_text, parse_json
 from crm.llm.tasks import Task
-from leaderboard.rubrics.rubric import HIGHEST, LOWEST, Rubric, line_of_text
+from leaderboard.rubrics.rubric import HIGHEST, LOWEST, Rubric
 
 JUSTIFICATION_WORDS = 60
 _MAX_JUSTIFICATION = 800

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import ErrorDetails
 
-from crm.criteria import Criterion, Polarity, normalise
+from crm.criteria import Criterion, Polarity
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import parse_json
+from crm.llm.structured import line_of_text, parse_json
 from crm.llm.tasks import Task
 
 LOWEST: Final = 1
@@ -32,16 +32,6 @@ _PARTICULAR = re.compile(
 )
 """Words for one answer, where a level has to fit any."""
 _template = read_prompt(Path(__file__).parent / "prompts" / "rubric.txt")
-
-
-def line_of_text(value: Any, most: int) -> str:
-    """Return a text on one line; a ValueError says in what way it is none, or none of so many characters."""
-    if not isinstance(value, str) or not any(letter.isalpha() for letter in normalise(value)):
-        raise ValueError("is no text")
-    text = normalise(value)
-    if len(text) > most:
-        raise ValueError(f"has {len(text)} characters, where {most} are the most")
-    return text
 
 
 def _description(value: Any) -> str:

@@ -7,7 +7,8 @@
 - `criteria_editor`, `requirements`, `topic_choice`: what a person asks for, in the view
 - `criteria_lists`: which list of criteria is edited, the common one or a topic's
 - `coach`: what broad criteria may mean, and two answers that differ in one
-- `elicitation`, `checklist`: criteria found by choices and questions, and edited; `clarifying`: which it was
+- `elicitation`, `checklist`: criteria found by choices and questions, and edited; `clarifying`: which it was;
+  `free_interview`: an interview in words
 - `answer`: the answer over a ranking, the ways to criteria; `reach`: links that jump, the answer said aloud
 - `three_answers`: three LLMs' answers to one question; `live_answers`: to one of the person's own
 - `taste_test`: a ranking tested blind; `corrected`: a ranking corrected by the person's votes

@@ -8,21 +8,12 @@ from typing import Any
 import pytest
 
 from benchmarks._contexts import Profile, Wish
-from benchmarks._free_interview import (
-    Dialogue,
-    Interviewees,
-    NextQuestion,
-    Turn,
-    answer_prompt,
-    ask_prompt,
-    interviews,
-    read_answer,
-    read_interviewer,
-)
+from benchmarks._free_interview import Dialogue, Interviewees, answer_prompt, interviews, read_answer
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.llm.settings import read_llms
 from crm.llm.structured import UnusableReplyError
 from crm.llm.tasks import AskedLLM
+from leaderboard.elicitation.free_interview import NextQuestion, Turn, ask_prompt, read_interviewer
 from leaderboard.elicitation.interview import MAX_QUESTIONS
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
 from tests.leaderboard.critique_samples import CHAT, says
@@ -181,7 +172,8 @@ def test_a_passive_user_is_short_and_asks_nothing(reply: object, problem: str) -
 
 def test_only_the_passive_user_sees_the_profile() -> None:
     dialogue = Dialogue("Recipes", (Turn("How long?", "Short."),))
-    asked, answered = ask_prompt(dialogue), answer_prompt(dialogue, DRY, "Any jokes?")
+    asked = ask_prompt(dialogue.context, dialogue.turns)
+    answered = answer_prompt(dialogue, DRY, "Any jokes?")
 
     assert "jokes" not in asked and "You may ask 4 more questions" in asked
     assert "- Avoid: jokes (important)" in answered and "Assistant: Any jokes?" in answered
