@@ -1,8 +1,6 @@
 """What a broad wish may mean, by an LLM behind a local server."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,18 +9,10 @@ from crm.llm.structured import UnusableReplyError
 from leaderboard.coach_llm import Coach, coach_name, configured_coach, read_meanings
 from leaderboard.errors import LeaderboardError
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
-from tests.leaderboard.critique_samples import CHAT, KEY, says, write_llms
+from tests.leaderboard.critique_samples import CHAT, says
 
 NEW = ["Names its sources", "Ends with one next step", "Gives numbers with units"]
 ASKED = ("good", ("Gardening",), ("Short answers",), ("Examples",))
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        monkeypatch.setenv("CRITIC_KEY", KEY)
-        monkeypatch.setenv("USL_LLMS", str(write_llms(tmp_path, running.url, retries=0)))
-        yield running
 
 
 @pytest.fixture

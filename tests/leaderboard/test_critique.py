@@ -1,7 +1,6 @@
 """Against a local HTTP server that speaks the protocol of chat completions."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,14 +72,6 @@ def test_an_edit_is_text_that_a_page_can_show() -> None:
 
 
 EGG = Critiqued("How do I boil an egg?", "Hello! Boil the egg.", CriteriaSet.of(["brief"], ["greetings"]))
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        monkeypatch.setenv("CRITIC_KEY", KEY)
-        monkeypatch.setenv("USL_LLMS", str(write_llms(tmp_path, running.url, retries=0)))
-        yield running
 
 
 def complaint() -> str:

@@ -2,8 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,19 +14,15 @@ from leaderboard.many_critiques import drawn_queries
 from leaderboard.service import Service
 from tests.conftest import Run
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
-from tests.leaderboard.critique_samples import ASSESSED, CHAT, KEY, says, write_llms
+from tests.leaderboard.critique_samples import ASSESSED, CHAT, KEY, says
 
 WISH = ("--criterion", "short answers")
 ALL = ("--benchmark", "dailybench", *WISH)
 
 
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        monkeypatch.setenv("CRITIC_KEY", KEY)
-        monkeypatch.setenv("USL_LLMS", str(write_llms(tmp_path, running.url, retries=0)))
-        monkeypatch.setenv("USL_CRITIC", "writer")
-        yield running
+@pytest.fixture(autouse=True)
+def critic_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USL_CRITIC", "writer")
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,6 @@
 """An interview by an LLM with its own questions, behind a local server."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +19,7 @@ from leaderboard.elicitation.free_interview import (
 from leaderboard.elicitation.interview import MAX_QUESTIONS
 from leaderboard.errors import LeaderboardError
 from tests.crm.backends.scripted_server import ScriptedServer
-from tests.leaderboard.critique_samples import CHAT, KEY, says, write_llms
+from tests.leaderboard.critique_samples import CHAT, says
 
 TURNS = (Turn("How long should it be?", "As short as it gets."),)
 FOUND = {
@@ -30,14 +28,6 @@ FOUND = {
         {"text": "Avoid: emojis", "weight": "Optional"},
     ]
 }
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        monkeypatch.setenv("CRITIC_KEY", KEY)
-        monkeypatch.setenv("USL_LLMS", str(write_llms(tmp_path, running.url, retries=0)))
-        yield running
 
 
 @pytest.fixture

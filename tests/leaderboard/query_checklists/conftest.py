@@ -8,17 +8,13 @@ import pytest
 from crm.llm.settings import read_llms
 from crm.llm.tasks import AskedLLM
 from tests.crm.backends.scripted_server import ScriptedServer
-from tests.leaderboard.critique_samples import CHAT, KEY, write_llms
+from tests.leaderboard.critique_samples import CHAT
 from tests.leaderboard.query_checklists.scripted_llm import script
 
 
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        running.on(CHAT, script)
-        monkeypatch.setenv("CRITIC_KEY", KEY)
-        monkeypatch.setenv("USL_LLMS", str(write_llms(tmp_path, running.url, retries=0)))
-        yield running
+@pytest.fixture(autouse=True)
+def scripted(server: ScriptedServer) -> None:
+    server.on(CHAT, script)
 
 
 @pytest.fixture
