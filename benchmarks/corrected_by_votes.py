@@ -258,10 +258,61 @@ def _take_tests(
             found[STOPPED].setdefault(how, []).append(one)
 
 
+def save_curves(rows: Sequence[tuple[str, ...]], path: Path) -> None:
+    """Draw error and coverage by the number of choices, and of votes in blind tests, as a PNG.
+
+    Args:
+        rows: Of the table, in its columns; those of several kinds of people are averaged.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415  # only this draws with it
+
+    figure = Figure(figsize=(9, 5.6), layout="constrained")
+    panels = figure.subplots(2, 2, sharex="col")
+    for column, (where, x_label) in enumerate(
+        (("choices", "choices"), ("blind tests", "votes in blind tests"))
+    ):
+        for line, (name, place) in enumerate((("error, points", 5), ("coverage, %", 6))):
+            panel = panels[line, column]
+            for how, colour in COLOURS.items():
+                points = _means(rows, where, how, place)
+                if points:
+                    panel.plot(*zip(*points, strict=True), marker="o", label=how, color=colour)
+            if place == 6:
+                panel.axhline(95, color="grey", linewidth=0.8, linestyle=":")
+                panel.set(ylim=(0, 104), xlabel=x_label)
+            else:
+                panel.set(ylim=(0, None))
+            panel.set(ylabel=name)
+            panel.grid(alpha=0.3)
+    panels[0, 0].legend(frameon=False, fontsize=8)
+    panels[0, 1].legend(frameon=False, fontsize=8)
+    figure.savefig(path, dpi=120)
+
+
+COLOURS = {
+    "the judge": "#b45309",
+    "votes alone": "#6b7280",
+    "votes alone, ± 1.96 standard errors": "#9ca3af",
+    "corrected": "#1f6f5c",
+}
+
+
+def _means(rows: Sequence[tuple[str, ...]], where: str, how: str, place: int) -> list[tuple[int, float]]:
+    """Return a column's mean over kinds of people by the number of choices or votes, where it is known."""
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        on_page = row[1].endswith("choices")
+        count = row[1].split()[0] if on_page else row[2]
+        if on_page == (where == "choices") and row[3] == how and count.isdigit() and row[place] != "–":
+            found.setdefault(int(count), []).append(float(row[place].split()[0]))
+    return [(count, float(np.mean(values))) for count, values in sorted(found.items())]
+
+
 @app.command()
 def measure(
     people: Annotated[int, typer.Option(min=1, help="Simulated people of each kind.")] = 16,
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="PNG file for curves of error and coverage.")] = None,
 ) -> None:
     """Print the table."""
     service, crm = Service.open(), embedded_crm()
@@ -283,6 +334,8 @@ def measure(
         f"soon as the interval is on one side of a half, at the latest after {max(COUNTS)}. "
         f"{describe_machine()}.",
     ).finish(output)
+    if picture is not None:
+        save_curves(rows, picture)
 
 
 if __name__ == "__main__":
