@@ -28,6 +28,7 @@ from leaderboard.elicitation.session import ElicitationSession, session_checklis
 from leaderboard.errors import LeaderboardError
 from leaderboard.rubrics.grading import GradedQuery, graded, graded_queries
 from leaderboard.service import filled
+from leaderboard.statistics.win_rate import outcomes, win_rates
 
 BASELINE, ORACLE = "baseline", "oracle"
 EACH, FREE = "interview in each context", "questions by an LLM"
@@ -104,8 +105,7 @@ class Field:
     def first(self, context: str, prob: Floats) -> int:
         """Return which LLM is put first in a context, by probabilities against the baseline ``[L, Q]``."""
         here = prob[:, self.within(context) & self.measured]
-        won = np.where(np.isnan(here), np.nan, np.where(here == 0.5, 0.5, here > 0.5))
-        return int(np.nanargmax(np.nanmean(won, axis=1) + _SOFT * np.nanmean(here, axis=1)))
+        return int(np.nanargmax(win_rates(outcomes(here)) + _SOFT * np.nanmean(here, axis=1)))
 
     def by_criteria(self, criteria: CriteriaSet) -> Floats:
         """Return probabilities ``[L, Q]`` by those of the criteria that can be judged, else by default."""

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
-from pydantic_core import ErrorDetails
 
 from benchmarks._contexts import Profile
 from crm.criteria import CriteriaSet
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import line_of_text, parse_json
+from crm.llm.structured import line_of_text, of_field, parse_json
 from crm.llm.tasks import AskedLLM, Task
 from leaderboard.elicitation.free_interview import NextQuestion, Turn, ask_prompt, read_interviewer
 from leaderboard.elicitation.interview import MAX_QUESTIONS
@@ -69,16 +68,7 @@ class _PassiveReply(BaseModel):
 
 def read_answer(reply: str) -> str:
     """Return the passive user's answer in a reply; an UnusableReplyError if there is none."""
-    return parse_json(reply, _PassiveReply, _in_words).answer
-
-
-def _in_words(error: ErrorDetails) -> str:
-    """Say what is wrong in a sentence about “it”, the reply."""
-    if error["type"] == "missing":
-        return "It has no “answer”."
-    if error["type"] == "value_error":
-        return f"Its “answer” {error.get('ctx', {})['error']}."
-    return "Its “answer” is not of the kind asked for."
+    return parse_json(reply, _PassiveReply, of_field("answer")).answer
 
 
 def answer_prompt(dialogue: Dialogue, profile: Profile, question: str, problem: str = "") -> str:

@@ -34,6 +34,7 @@ from crm.errors import CRMError
 from crm.report_table import describe_machine
 from db import DatabaseError
 from leaderboard.elicitation.acquisition import CandidatePairs
+from leaderboard.elicitation.checking import DuelTarget
 from leaderboard.elicitation.checklist import ChecklistLine, criteria_of
 from leaderboard.elicitation.library import criterion_library
 from leaderboard.elicitation.per_category import CategoryChecklist, session_checklists
@@ -113,14 +114,9 @@ class Field:
             return 0.0
         queries = (self.category == name) & ~self.asked
         true, learnt = Margins(person.habit.amount, alike=_SAME), self.judged(criteria_of(lines))
-        found = kendalltau(shares_won(true, queries), shares_won(learnt, queries)).statistic
+        here = DuelTarget(self.candidates.margins.present & queries, np.ones(len(queries)))
+        found = kendalltau(here.shares(true), here.shares(learnt)).statistic
         return 0.0 if np.isnan(found) else float(found)
-
-
-def shares_won(margins: Margins, queries: Mask) -> NDArray[np.float64]:
-    """Return the share of others' answers to some queries ``[Q]`` that each one's beat; ties count half."""
-    rows = range(len(margins.asked))
-    return np.array([np.nanmean(margins.share_won(row, soft=False)[queries]) for row in rows])
 
 
 def by_category(person: Person, checklists: Sequence[CategoryChecklist]) -> dict[str, Lines]:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from crm.llm.chat_model import ReplyStatus
 from crm.llm.endpoint import InteractiveLLM
 from crm.llm.structured import TRIES, UnusableReplyError, Usable, ask_until_usable
 from leaderboard.errors import LeaderboardError
 from leaderboard.limits import ask_llm_once_more
+
+
+@contextmanager
+def place_at(llm: InteractiveLLM) -> Iterator[None]:
+    """Take one of an LLM's places while it is asked. Raises LeaderboardError: None is free."""
+    with llm.place() as free:
+        if not free:
+            raise LeaderboardError(f"{llm.name} is busy: try again in a moment.")
+        yield
 
 
 def asked_now(

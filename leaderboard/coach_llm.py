@@ -14,9 +14,8 @@ from pydantic_core import ErrorDetails
 from crm.llm.endpoint import InteractiveLLM, llm_named_by
 from crm.llm.prompt import read_prompt
 from crm.llm.structured import UnusableReplyError, parse_json, stated_criterion
-from leaderboard.asked_now import asked_now
+from leaderboard.asked_now import asked_now, place_at
 from leaderboard.coach import may_mean
-from leaderboard.errors import LeaderboardError
 
 VARIABLE = "USL_COACH"
 """Environment variable that names the LLM. Nothing is ever sent unless it is set."""
@@ -109,9 +108,7 @@ class Coach:
             UnavailableError: The endpoint is down, slow, refuses, or answers nonsense.
             ConfigError: The API key is not there.
         """
-        with self._llm.place() as free:
-            if not free:
-                raise LeaderboardError(f"{self.name} is busy: try again in a moment.")
+        with place_at(self._llm):
             return asked_now(
                 self._llm,
                 "meanings",

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic_core import ErrorDetails
 
 from crm import registry
 from crm.criteria import CriteriaSet
 from crm.errors import CRMError
 from crm.llm.endpoint import InteractiveLLM, llm_named_by
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import UnusableReplyError, Usable, parse_json
+from crm.llm.structured import UnusableReplyError, Usable, of_field, parse_json
 from crm.protocol import Pair, Question, Verdict
 from leaderboard.asked_now import asked_now
 from leaderboard.critique_scores import (
@@ -68,19 +67,10 @@ def read_edit(reply: str, response: str) -> str:
     Raises:
         UnusableReplyError: It holds none that can be shown, or nothing was edited.
     """
-    edited = parse_json(reply, _Edit, _in_words).edited
+    edited = parse_json(reply, _Edit, of_field("edited")).edited
     if edited.split() == response.split():
         raise UnusableReplyError("Its edited response is the original, unchanged.")
     return edited
-
-
-def _in_words(error: ErrorDetails) -> str:
-    """Say what is wrong in a sentence about “it”, the reply."""
-    if error["type"] == "missing":
-        return "It has no “edited”."
-    if error["type"] == "value_error":
-        return f"Its “edited” {error.get('ctx', {})['error']}."
-    return "Its “edited” is not of the kind asked for."
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated
 
 import numpy as np
@@ -31,6 +30,7 @@ from leaderboard.critique import (
     review_of,
 )
 from leaderboard.critique_scores import SCORES, Scores
+from leaderboard.elicitation.command import PrintFormat
 from leaderboard.errors import LeaderboardError
 from leaderboard.scoring_jobs.progress import status_line
 from leaderboard.selection import queries_with
@@ -148,13 +148,6 @@ def review_many(
     return found
 
 
-class CritiquesFormat(StrEnum):
-    """How critiques are printed."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def critiques(
     llm: Annotated[str, typer.Argument(help="Whose responses, by its name in the benchmark.")],
     *,
@@ -167,7 +160,7 @@ def critiques(
     responses: Annotated[int, typer.Option(min=1, max=500, help="How many, drawn at random.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Of this draw.")] = 0,
     crm: Annotated[str, typer.Option(help="The judge that compares edits with originals.")] = DEFAULT_CRM,
-    format: Annotated[CritiquesFormat, typer.Option(help="table or json.")] = CritiquesFormat.TABLE,
+    format: Annotated[PrintFormat, typer.Option(help="table or json.")] = PrintFormat.TABLE,
 ) -> None:
     """Have responses of an LLM critiqued and edited by USL_CRITIC, and say what the edits gain."""
     name = critic_name()
@@ -189,7 +182,7 @@ def critiques(
             crm=crm,
             on_progress=lambda done, total: write(f"Critiques: {done:,} of {total:,}"),
         )
-    if format is CritiquesFormat.JSON:
+    if format is PrintFormat.JSON:
         typer.echo(reviews_json(found))
         return
     reviews_table(found, name).print()

@@ -404,9 +404,8 @@ def _as_list(whole: Floats, parts: Floats, *, apart: bool = False) -> Floats:
 def _is_contrary(whole: Floats, parts: Floats) -> bool:
     """Return whether a whole asks for less of what a part of it asks for more of, or the other way round."""
     of_whole, of_parts = (each[..., 1::2] - each[..., 2::2] for each in (whole, parts))
-    return bool(
-        ((of_whole < -_A_FLIP) & (of_parts > _A_FLIP) | (of_whole > _A_FLIP) & (of_parts < -_A_FLIP)).any()
-    )
+    are_plain = (np.abs(of_whole) > _A_FLIP) & (np.abs(of_parts) > _A_FLIP)
+    return bool((are_plain & (of_whole * of_parts < 0)).any())
 
 
 def _is_bare_name(text: str, polarity: Polarity) -> bool:

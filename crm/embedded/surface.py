@@ -173,12 +173,12 @@ def enumerated(criterion: str) -> tuple[str, ...]:
 
     Empty where a criterion lists nothing.
     """
-    first, *rest = _LINK.split(criterion.replace("’", "'"))
+    first, others = _linked(criterion)
     most_words = _MOST_WORDS_OF_CLAUSES if turns_round(criterion) else _MOST_WORDS_OF_A_LIST
-    if not rest or len(rest) > 2 * _MOST_PARTS or len(criterion.split()) > most_words:
+    if not others or len(others) > _MOST_PARTS or len(criterion.split()) > most_words:
         return ()
     parts, less = [first.strip(_MARKS)], _turn_of_less(first)
-    for link, part in zip(rest[::2], map(str.strip, rest[1::2]), strict=True):
+    for link, part in others:
         is_own = link.strip().lower() == "but" or _begins(link, part) or part.startswith("with ")
         if is_own or turns([part]).any():
             parts, less = [*parts, part.strip(_MARKS)], _turn_of_less(part)
@@ -189,14 +189,19 @@ def enumerated(criterion: str) -> tuple[str, ...]:
 
 def turns_round(criterion: str) -> bool:
     """Return whether a turn of less is followed by a clause that it says nothing of: “no jokes, be warm”."""
+    first, others = _linked(criterion)
+    return bool(_turn_of_less(first)) and any(_begins(link, part) for link, part in others)
+
+
+def _linked(criterion: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the first part of a criterion, and the others, each after what links it."""
     first, *rest = _LINK.split(criterion.replace("’", "'"))
-    clauses = zip(rest[::2], rest[1::2], strict=True)
-    return bool(_turn_of_less(first)) and any(_begins(link, part) for link, part in clauses)
+    return first, [*zip(rest[::2], map(str.strip, rest[1::2]), strict=True)]
 
 
 def _begins(link: str, part: str) -> bool:
     """Return whether a clause of its own begins after a link."""
-    return _ORDER.match(part.strip()) is not None and not _OR.match(link)
+    return _ORDER.match(part) is not None and not _OR.match(link)
 
 
 def _turn_of_less(part: str) -> str:

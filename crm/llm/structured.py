@@ -64,6 +64,23 @@ def parse_json(
         raise UnusableReplyError("It is no valid JSON." if invalid else explain(first)) from None
 
 
+def of_field(name: str, otherwise: str = "is not of the kind asked for") -> Callable[[ErrorDetails], str]:
+    """Return what says what is wrong with a reply of one field, for ``parse_json``.
+
+    Args:
+        otherwise: What is said of a value that is not even checked.
+    """
+
+    def explain(error: ErrorDetails) -> str:
+        if error["type"] == "missing":
+            return f"It has no “{name}”."
+        if error["type"] == "value_error":
+            return f"Its “{name}” {error.get('ctx', {})['error']}."
+        return f"Its “{name}” {otherwise}."
+
+    return explain
+
+
 def line_of_text(value: object, most: int) -> str:
     """Return a text on one line; a ValueError says in what way it is none, or none of so many characters."""
     if not isinstance(value, str) or not any(letter.isalpha() for letter in normalise(value)):

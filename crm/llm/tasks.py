@@ -14,7 +14,7 @@ from crm.errors import CRMError
 from crm.llm import make_chat_models
 from crm.llm.chat_model import LLMFailure, LLMReply, Outcome, Prompt, ReplyStatus
 from crm.llm.running import run_to_end
-from crm.llm.settings import ConfiguredLLM
+from crm.llm.settings import ConfiguredLLM, llms_file, read_llms
 from crm.llm.structured import CUT, StructuredChatModel, UnusableReplyError, Usable
 
 Key = TypeVar("Key")
@@ -101,6 +101,15 @@ class AskedLLM:
         self.name = llm.name
         self._llm = llm
         self._kept = kept
+
+    @classmethod
+    def configured(cls, name: str, kept: Path) -> AskedLLM:
+        """Return the LLM of this name in ``llms.toml``, with the folder of its replies.
+
+        Raises ConfigError: There is none.
+        """
+        [llm] = read_llms(llms_file(), [name])
+        return cls(llm, KeptReplies(kept))
 
     def answers(
         self, tasks: Mapping[Key, Task[Usable]], on_progress: Callable[[int, int], None] = lambda *_: None

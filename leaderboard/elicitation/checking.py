@@ -194,12 +194,7 @@ class DuelTarget:
         """Return the share of duels that each LLM wins ``[R]``; NaN without any."""
         found = np.full(len(self.among), np.nan)
         used = np.flatnonzero((self.among.sum(axis=0) > 1) & (self.weights > 0))
-        part = Margins(
-            margins.asked[:, used],
-            None if margins.penalty is None else margins.penalty[:, used],
-            margins.alike,
-            margins.surely,
-        )
+        part = margins.on(used)
         among, n_others = self.among[:, used], self.n_opponents[used]
         for row in range(len(found)):
             weight = self.weights[used] * among[row]

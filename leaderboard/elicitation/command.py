@@ -34,7 +34,7 @@ from leaderboard.view import DEFAULT_BENCHMARK, View
 
 
 class PrintFormat(StrEnum):
-    """How a checklist, or correlations, are printed."""
+    """How a checklist, correlations, grades or critiques are printed."""
 
     TABLE = "table"
     JSON = "json"

@@ -19,9 +19,8 @@ from crm.errors import CriterionError
 from crm.llm.endpoint import InteractiveLLM, llm_named_by
 from crm.llm.prompt import read_prompt
 from crm.llm.structured import line_of_text, parse_json
-from leaderboard.asked_now import asked_now
+from leaderboard.asked_now import asked_now, place_at
 from leaderboard.elicitation.interview import MAX_QUESTIONS
-from leaderboard.errors import LeaderboardError
 
 VARIABLE = "USL_FREE_INTERVIEWER"
 """Environment variable that names the LLM. Nothing is ever sent unless it is set."""
@@ -180,9 +179,7 @@ class FreeInterviewer:
             ConfigError: The API key is not there.
         """
         context, left = ", ".join(topics) or EVERYTHING, 0 if enough else MAX_QUESTIONS - len(turns)
-        with self._llm.place() as free:
-            if not free:
-                raise LeaderboardError(f"{self.name} is busy: try again in a moment.")
+        with place_at(self._llm):
             return asked_now(
                 *(self._llm, "question"),
                 lambda problem: ask_prompt(context, turns, problem, left),

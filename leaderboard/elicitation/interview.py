@@ -31,6 +31,7 @@ from crm.llm.prompt import read_prompt
 from crm.llm.structured import UnusableReplyError, line_of_text, parse_json
 from crm.paths import BUNDLED
 from crm.protocol import Floats
+from leaderboard.asked_now import place_at
 from leaderboard.elicitation.acquisition import CandidatePairs, explained_variance, standardised_ranks
 from leaderboard.elicitation.library import LibraryCriterion, criterion_library
 from leaderboard.elicitation.posterior import Draws, PreferencePosterior
@@ -287,9 +288,7 @@ class Interviewer:
             UnavailableError: The endpoint is down, slow, refuses, or answers nonsense.
             ConfigError: The API key is not there.
         """
-        with self._llm.place() as free:
-            if not free:
-                raise LeaderboardError(f"{self.name} is busy: try again in a moment.")
+        with place_at(self._llm):
             ask_llm_once_more()
             reply = self._llm.ask(wording_prompt(question, topics))
         if reply.status != ReplyStatus.OK:

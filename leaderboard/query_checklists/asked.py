@@ -8,8 +8,7 @@ from cachetools import LRUCache, cachedmethod
 
 from crm.criteria import CriteriaSet, Polarity, Weight
 from crm.llm.endpoint import InteractiveLLM, llm_named_by
-from leaderboard.asked_now import asked_now
-from leaderboard.errors import LeaderboardError
+from leaderboard.asked_now import asked_now, place_at
 from leaderboard.query_checklists.checklist import QueryChecklist, checklist_task
 
 VARIABLE = "USL_CHECKLISTS"
@@ -58,9 +57,7 @@ class QuestionChecklists:
 
     @cachedmethod(lambda self: self._kept, lock=lambda self: self._lock)
     def _write(self, general: str, question: str) -> QueryChecklist:
-        with self._llm.place() as free:
-            if not free:
-                raise LeaderboardError(f"{self.name} is busy: try again in a moment.")
+        with place_at(self._llm):
             task = checklist_task(general, question)
             return asked_now(self._llm, "checklist", task.prompt, task.read)
 

@@ -9,8 +9,7 @@ from typing import Final
 
 import typer
 
-from crm.llm.settings import llms_file, read_llms
-from crm.llm.tasks import AskedLLM, KeptReplies
+from crm.llm.tasks import AskedLLM
 from crm.paths import HOME
 from leaderboard.elicitation.command import uploaded
 from leaderboard.elicitation.history.choices import ChoiceHistory
@@ -36,12 +35,6 @@ FILE_ARGUMENT = typer.Argument(help="Past choices, as criteria-from reads them."
 
 Others = Mapping[str, Sequence[DecidedChoice]]
 """The choices of other people, by name."""
-
-
-def asked_llm(name: str, kept: Path) -> AskedLLM:
-    """Return the LLM of this name in ``llms.toml``; a ConfigError where there is none."""
-    [configured] = read_llms(llms_file(), [name])
-    return AskedLLM(configured, KeptReplies(kept))
 
 
 def choices_of(file: Path, person: str) -> tuple[ChoiceHistory, Others]:
@@ -88,8 +81,8 @@ class Learner:
     @classmethod
     def of(cls, llm: str, writer: str | None, kept: Path, examples: int) -> Learner:
         """Return who learns with LLMs of these names; a ConfigError where there is one of none."""
-        asked = asked_llm(llm, kept)
-        return cls(asked, asked_llm(writer, kept) if writer else asked, examples)
+        asked = AskedLLM.configured(llm, kept)
+        return cls(asked, AskedLLM.configured(writer, kept) if writer else asked, examples)
 
     def announce(self, more: int, others: Others) -> None:
         """Say on stderr how many requests will be sent to whom.

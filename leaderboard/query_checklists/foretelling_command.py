@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from leaderboard.elicitation.command import PrintFormat
-from leaderboard.elicitation.history.choices import ChoiceHistory, earlier_and_later
+from leaderboard.elicitation.history.choices import ChoiceHistory, earlier_and_later, in_time
 from leaderboard.elicitation.history.learn import learn_from_history
 from leaderboard.errors import LeaderboardError
 from leaderboard.query_checklists.asking import (
@@ -54,13 +54,12 @@ def foretell_choices(
     """Learn from your earlier choices, and see which checklists foretell the later third of them."""
     learner = Learner.of(llm, writer, kept, examples)
     history, others = choices_of(file, person)
-    in_time = sorted(history.choices, key=lambda choice: choice.moment or 0.0)
-    earlier, later = earlier_and_later(in_time, LATER)
+    earlier, later = earlier_and_later(in_time(history.choices), LATER)
     to_tell = decided_choices(later)
     if not to_tell:
         raise LeaderboardError(
-            f"Of these {quantity(len(in_time), 'choice')} none is left to foretell: bring more, on different "
-            "queries."
+            f"Of these {quantity(len(history.choices), 'choice')} none is left to foretell: bring more, on "
+            "different queries."
         )
     learner.announce(_REQUESTS * len(to_tell), others)
     service = Service.open()

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic_core import ErrorDetails
 
 from crm.criteria import normalise
 from crm.llm.prompt import read_prompt
-from crm.llm.structured import parse_json
+from crm.llm.structured import of_field, parse_json
 from crm.llm.tasks import Task
 from leaderboard.elicitation.choice_model import ChoiceOutcome
-from leaderboard.elicitation.history.choices import PastChoice
+from leaderboard.elicitation.history.choices import PastChoice, in_time
 
 MAX_SHOWN = 24
 """Choices that an LLM is shown; of more, the latest."""
@@ -48,7 +47,7 @@ def decided_choices(choices: Sequence[PastChoice]) -> tuple[DecidedChoice, ...]:
     """
     found = [choice for choice in choices if choice.outcome.decided]
     if all(choice.moment is not None for choice in found):
-        found.sort(key=lambda choice: choice.moment or 0.0)
+        found = in_time(found)
     return tuple(
         DecidedChoice(choice.query, *_chosen_first(choice), age=len(found) - place)
         for place, choice in enumerate(found, start=1)
@@ -100,12 +99,4 @@ def read_general_preference(reply: str) -> str:
 
     Raises UnusableReplyError: It holds none of a fitting length.
     """
-    return parse_json(reply, _General, _in_words).general_preference
-
-
-def _in_words(error: ErrorDetails) -> str:
-    if error["type"] == "missing":
-        return "It has no “general_preference”."
-    if error["type"] == "value_error":
-        return f"Its “general_preference” {error.get('ctx', {})['error']}."
-    return "Its “general_preference” is no text."
+    return parse_json(reply, _General, of_field("general_preference", "is no text")).general_preference

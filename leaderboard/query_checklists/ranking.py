@@ -17,7 +17,6 @@ from leaderboard.query_checklists.checklist import QueryChecklist
 from leaderboard.scoring_jobs.task import RemainingBenchmark
 from leaderboard.service import Service
 from leaderboard.statistics.bootstrap import percentile_interval
-from leaderboard.statistics.duels import Margins
 from leaderboard.statistics.win_rate import outcomes, weighted_means
 from parsing.messages import quantity
 
@@ -94,8 +93,7 @@ def _measured(
     service: Service, benchmark: LoadedBenchmark, crm: MeasuresResponses, criteria: CriteriaSet, query: int
 ) -> Floats64:
     """Return what each LLM wins on one query by a judge that measures responses ``[L]``."""
-    whole = service.margins(benchmark, crm, criteria)
-    here = Margins(whole.asked[:, [query]], whole.taken_off[:, [query]], whole.alike, whole.surely)
+    here = service.margins(benchmark, crm, criteria).on(np.array([query]))
     rows = range(len(benchmark.llms))
     if benchmark.record.baseline is None:
         return np.array([here.share_won(row, soft=False)[0] for row in rows])

@@ -26,7 +26,6 @@ from leaderboard.query_checklists.asking import (
     KEPT_OPTION,
     LLM_OPTION,
     Others,
-    asked_llm,
     most_requests,
     told,
 )
@@ -47,7 +46,7 @@ def checklist_training(
     kept: Annotated[Path, KEPT_OPTION] = KEPT,
 ) -> None:
     """Write what a model is trained on to write checklists: weighed checklists of many people's choices."""
-    asked = asked_llm(llm, kept)
+    asked = AskedLLM.configured(llm, kept)
     chosen = _who_chose_most(people_in(uploaded(file), file.name), people)
     most = len(chosen) * most_requests(examples, len(chosen) - 1)
     who = quantity(len(chosen), "person", "people")

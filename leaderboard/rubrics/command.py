@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +11,10 @@ import typer
 from rich.console import Console
 
 from crm.criteria import CriteriaSet
-from crm.llm.settings import llms_file, read_llms
-from crm.llm.tasks import AskedLLM, KeptReplies
+from crm.llm.tasks import AskedLLM
 from crm.paths import HOME
 from crm.report_table import ReportTable
+from leaderboard.elicitation.command import PrintFormat
 from leaderboard.errors import LeaderboardError
 from leaderboard.many_critiques import drawn_queries
 from leaderboard.rubrics.beside_judge import JudgesGrades, judges_grades
@@ -30,13 +29,6 @@ KEPT = HOME / "data" / "rubric-grades"
 _DASH = "–"
 
 
-class GradesFormat(StrEnum):
-    """How grades are printed."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def rubric_grades(
     llm: Annotated[list[str], typer.Argument(help="Whose responses, by their names in the benchmark.")],
     *,
@@ -49,7 +41,7 @@ def rubric_grades(
     avoid: Annotated[list[str] | None, typer.Option(help="What an answer should avoid; repeatable.")] = None,
     queries: Annotated[int, typer.Option(min=1, max=500, help="How many, drawn at random.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Of this draw.")] = 0,
-    format: Annotated[GradesFormat, typer.Option(help="table or json.")] = GradesFormat.TABLE,
+    format: Annotated[PrintFormat, typer.Option(help="table or json.")] = PrintFormat.TABLE,
     kept: Annotated[
         Path,
         typer.Option(help="Folder of usable replies, which are not asked for again.", show_default=False),
@@ -62,7 +54,7 @@ def rubric_grades(
     criteria = CriteriaSet.of(criterion or (), avoid or ())
     if not criteria:
         raise LeaderboardError("Grades need criteria: say what you like with --criterion or --avoid.")
-    [configured] = read_llms(llms_file(), [grader])
+    asked = AskedLLM.configured(grader, kept)
     service = Service.open()
     loaded = service.benchmark(benchmark)
     llms = tuple(dict.fromkeys(llm))
@@ -75,13 +67,13 @@ def rubric_grades(
     )
     with status_line() as write:
         found = graded(
-            AskedLLM(configured, KeptReplies(kept)),
+            asked,
             tuple(criteria),
             drawn,
             lambda what, done, of: write(f"{what}: {done:,} of {of:,}"),
         )
     judge = judges_grades(service, benchmark, llms, criteria, found.queries)
-    if format is GradesFormat.JSON:
+    if format is PrintFormat.JSON:
         typer.echo(grades_json(found, judge, benchmark))
         return
     grades_table(found, judge).print()

@@ -62,6 +62,11 @@ class Margins:
         """[L, Q], the penalty, 0 without any."""
         return np.zeros_like(self.asked) if self.penalty is None else self.penalty
 
+    def on(self, queries: NDArray[np.integer]) -> Margins:
+        """The same on some queries alone, by their places."""
+        penalty = None if self.penalty is None else self.penalty[:, queries]
+        return Margins(self.asked[:, queries], penalty, self.alike, self.surely)
+
     def between(self, row: int, *, soft: bool) -> _Array:
         """Verdicts [L, Q] on the responses of one row against everybody's; NaN where one is missing."""
         asked, penalty = (

@@ -139,6 +139,11 @@ def why_useless(choice: PastChoice) -> str:
     return LONG if max(map(len, texts)) > MAX_CHARACTERS else ""
 
 
+def in_time(choices: Iterable[PastChoice]) -> list[PastChoice]:
+    """Return choices in the order of time; the sort is stable: without times they stay in their order."""
+    return sorted(choices, key=lambda choice: choice.moment or 0.0)
+
+
 def earlier_and_later(
     choices: Sequence[PastChoice], share: float
 ) -> tuple[tuple[PastChoice, ...], tuple[PastChoice, ...]]:

@@ -18,6 +18,7 @@ from leaderboard.elicitation.history.choices import (
     ExportForm,
     LeftOut,
     PastChoice,
+    in_time,
     usable_choices,
     why_useless,
 )
@@ -122,8 +123,7 @@ def people_in(content: bytes, file: str) -> dict[str, list[PastChoice]]:
             found[choice.person].append(choice)
     if not found:
         raise UploadError(file, "it has no choices that say who chose (user_id, visitor_id or judge).")
-    # The sort is stable: what has no time stays where it stands.
-    return {person: sorted(some, key=lambda choice: choice.moment or 0.0) for person, some in found.items()}
+    return {person: in_time(some) for person, some in found.items()}
 
 
 def choices_in(content: bytes, file: str, limits: ReadingLimits) -> FoundChoices:
