@@ -43,12 +43,21 @@ _MIN_CRITERIA = 200
 _EXTRA = ("keyword_{}", "avoid_{}")
 
 
-def read_criteria_lists(path: Path) -> list[tuple[str, ...]]:
+def read_criteria_lists(path: Path, split: str | None = None) -> list[tuple[str, ...]]:
     """Return texts of the criteria of every side of every annotated pair, single extra criteria included.
 
-    Raises CRMError: A row that is not as described.
+    Args:
+        split: Of one split only, ``train`` or ``dev``.
+
+    Raises:
+        CRMError: A row that is not as described.
     """
-    return [side for number, row in read_json_lines(path) for side in _sides(path, number, row)]
+    return [
+        side
+        for number, row in read_json_lines(path)
+        if split is None or row.get("split") == split
+        for side in _sides(path, number, row)
+    ]
 
 
 def _sides(path: Path, number: int, row: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -11,6 +11,7 @@
 - ``spelling``: its slips of the pen are mended first; ``idioms``: and its turns of phrase about length
 - ``wish_decoder``: a language model that reads it, ``smollm2``: its layers in NumPy; ``blocks``: its weights
 - ``wish_network``: smaller networks that read it, too; ``surface``: its words and turns
+- ``clauses``: what is read of its parts, put together; ``forms``: how it is taken apart
 - ``known``: what the judge makes of that
 - ``countable``: how well responses do under what is counted; ``limits``: amounts that a criterion names
 - ``absence``: what criteria are about and no response has

@@ -20,23 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import Criterion, Polarity, Wording
+from crm.embedded.clauses import FAR_BEHIND, taken_apart
 from crm.embedded.counts import count_names, countables, limited_columns
 from crm.embedded.encoder import RowCache
+from crm.embedded.forms import contrasted
 from crm.embedded.idioms import plainly
 from crm.embedded.limits import read_limit
 from crm.embedded.representation import load_arrays, load_some_arrays
 from crm.embedded.smollm2 import smollm2_file
 from crm.embedded.spelling import Spelling
-from crm.embedded.surface import (
-    N_TURNS_OF_LESS,
-    compared,
-    contrasted,
-    enumerated,
-    measured,
-    sole,
-    turns,
-    turns_round,
-)
+from crm.embedded.surface import N_TURNS_OF_LESS, asks_for_less, turns
 from crm.embedded.wish_decoder import WishDecoder
 from crm.embedded.wish_network import WishNetwork, prob_by_each
 from crm.errors import UnavailableError
@@ -56,15 +49,11 @@ _CLEARLY = np.float32(0.998)
 _REST_PER_WORD, _MOST_WORDS = np.float32(0.05), 5
 """So much a clear wish for a style has besides it, for each of so many words at most: they say which kind
 of warmth is meant."""
-_FAR_BEHIND, _FAR_BEHIND_IN_A_LIST = 0.4, 0.15
-"""A concept counts from so much of the first one's probability on; with less where several are listed."""
+_FAR_BEHIND_IN_A_LIST = 0.15
+"""Where several concepts are listed, one counts from so much of the first one's probability on."""
 _LIST = re.compile(r"[,;&+]|\b(?:and|or|plus|nor)\b", re.IGNORECASE)
 _PLAINLY_LESS = 0.6
 """Wishes for less without a word of less, such as “overconfident”, are so much rarer than in the training."""
-_A_WISH = 0.6
-"""Each part of a list must be read so surely for the list to be read as its parts."""
-_A_FLIP = 0.2
-"""“Only prose” is taken for a wish for less prose where less of it is so much likelier than more."""
 _HEARD = 0.5
 """“Avoid …” must be read at least so plainly, beside the name alone, to say that the name is a complaint."""
 _DECODER = "decoder"
@@ -131,38 +120,14 @@ class ConceptClassifier:
         Args:
             groups: Texts of one wish have one number ``[N]``: they are read together.
         """
-        unlimited = [(row, each) for row, each in enumerate(criteria) if read_limit(each) is None]
-        contrasts = {row: sides for row, each in unlimited if (sides := contrasted(each))}
-        comparisons = {
-            row: sides for row, each in unlimited if row not in contrasts and (sides := compared(each))
-        }
-        lists = {row: parts for row, each in unlimited if (parts := enumerated(each))}
-        alone = {row: what for row, each in unlimited if (what := sole(each))}
-        by_measure = {row: what for row, each in unlimited if (what := measured(each))}
         # Together: a short text costs the networks as much time as ten.
-        several = [*contrasts.items(), *comparisons.items(), *lists.items()]
-        aside = [(row, part) for row, parts in several for part in parts] + [
-            *alone.items(),
-            *by_measure.items(),
-        ]
-        read = self._averaged(
-            [*criteria, *(part for _, part in aside)],
-            [*groups, *(groups[row] for row, _ in aside)],
-            bulk=bulk,
-        )
-        prob, of_parts = np.split(read, [len(criteria)])
-        rest = iter(of_parts)
-        for row in contrasts:
-            prob[row] = _as_contrast(next(rest), next(rest))
-        for row in comparisons:
-            prob[row] = _as_comparison(prob[row], next(rest), next(rest))
-        for row, listed in lists.items():
-            each_part = np.stack([next(rest) for _ in listed])
-            prob[row] = _as_list(prob[row], each_part, apart=turns_round(criteria[row]))
-        for row in alone:
-            prob[row] = _as_sole(prob[row], next(rest))
-        for row in by_measure:
-            prob[row] = _as_measured(prob[row], next(rest))
+        clauses = [taken_apart(each) for each in criteria]
+        texts = [(row, text) for row, each in enumerate(clauses) for text in dict.fromkeys(each.texts())]
+        read = self._averaged([text for _, text in texts], [groups[row] for row, _ in texts], bulk=bulk)
+        of_text: list[dict[str, Floats]] = [{} for _ in clauses]
+        for (row, text), prob in zip(texts, read, strict=True):
+            of_text[row][text] = prob
+        prob = np.stack([each.read(of_text[row]) for row, each in enumerate(clauses)])
         plain = ~turns(criteria)[:, :N_TURNS_OF_LESS].any(axis=1)
         prob[plain, 2 * self.countable + 2 :: 2] *= _PLAINLY_LESS
         prob /= prob.sum(axis=1, keepdims=True)
@@ -289,7 +254,7 @@ class Reading:
     def _nearest(self) -> Floats:
         """Probabilities ``[N, K, 2]`` of the concepts that are not far behind the first."""
         of_concept = self._both.sum(axis=2)
-        far = np.where(self.listed, _FAR_BEHIND_IN_A_LIST, _FAR_BEHIND)[:, None]
+        far = np.where(self.listed, _FAR_BEHIND_IN_A_LIST, FAR_BEHIND)[:, None]
         near = (of_concept > 0) & (of_concept >= far * of_concept.max(axis=1, keepdims=True, initial=0.0))
         nearest = self._both * near[..., None]
         total, n_near = (each.sum(axis=1, keepdims=True) for each in (nearest.sum(axis=2), near))
@@ -334,83 +299,9 @@ def _exact_columns() -> tuple[int, ...]:
     return tuple(column for column, countable in enumerate(countables()) if not countable.is_soft)
 
 
-def _as_contrast(wished: Floats, unwished: Floats) -> Floats:
-    """Read “prose instead of lists” as prose and as no lists, by the probabilities of both ``[1 + 2 K]``.
-
-    Where an amount is named nothing is contrasted: “or less” after it is no other wish.
-    """
-    turned = np.concatenate([unwished[:1], unwished[1:].reshape(-1, 2)[:, ::-1].ravel()])
-    halfway: Floats = (wished + turned) / 2
-    return halfway
-
-
-def _as_comparison(whole: Floats, wished: Floats, unwished: Floats) -> Floats:
-    """Read “tables over lists” as tables and no lists, by the probabilities of whole and parts ``[1 + 2 K]``.
-
-    It is read as it stands where what is liked better is no plain wish. What it is compared with, such as the
-    textbook of “more formal than a textbook”, is not always one.
-    """
-    about, better, worse = (int(each[1:].argmax()) // 2 for each in (whole, wished, unwished))
-    is_plain, is_plainly_worse = (each[1:].max() > _A_WISH for each in (wished, unwished))
-    if not is_plain:
-        return wished if about == worse and is_plainly_worse else whole
-    if is_plainly_worse and better != worse:
-        return _as_contrast(wished, unwished)
-    return wished
-
-
-def _as_measured(whole: Floats, wished: Floats) -> Floats:
-    """Read “more tables than a furniture shop” as “more tables” where that is a plain wish."""
-    return wished if wished[1:].max() > _A_WISH else whole
-
-
-def _as_sole(whole: Floats, named: Floats) -> Floats:
-    """Read “only prose” as prose, where “only” was taken to ask for less of it, by both probabilities.
-
-    “Code only” is read as it stands: it is no wish for less code.
-    """
-    of_named, of_whole = (each[1::2] - each[2::2] for each in (named, whole))
-    first = np.abs(of_named).argmax()
-    return named if of_named[first] > _A_FLIP and of_whole[first] < -_A_FLIP else whole
-
-
-def _as_list(whole: Floats, parts: Floats, *, apart: bool = False) -> Floats:
-    """Read “warm and funny” as both, where each is plain and the whole was read as about one of them.
-
-    The whole may have been read the wrong way round: “step by step, but no numbering” wants steps. What is
-    far behind the first concept of a part is not taken as read: beside a whole list it would weigh as much as
-    another part.
-
-    Args:
-        whole: Probabilities of the classes ``[1 + 2 K]``.
-        parts: Those of each of P wishes ``[P, 1 + 2 K]``.
-        apart: Whether they are clauses of which the first asks for less and another for more. Read as one,
-            the “no” of “no jokes, be warm” may be heard of both; then each need only be a wish, for whatever.
-    """
-    meant = set(parts.argmax(axis=1).tolist())
-    misheard = apart and _is_contrary(whole, parts)
-    of_part = parts[:, 1:].sum(axis=1) if misheard else parts[:, 1:].max(axis=1)
-    about = {(each - 1) // 2 for each in meant}
-    is_about = misheard or int(whole[1:].argmax()) // 2 in about
-    if of_part.min() > _A_WISH and len(meant) > 1 and is_about:
-        of_concept = parts[:, 1:].reshape(len(parts), -1, 2).sum(axis=2)
-        near = of_concept >= _FAR_BEHIND * of_concept.max(axis=1, keepdims=True)
-        mean: Floats = np.append(0.0, (parts[:, 1:] * np.repeat(near, 2, axis=1)).mean(axis=0))
-        mean[0] = 1.0 - mean.sum()
-        return mean
-    return whole
-
-
-def _is_contrary(whole: Floats, parts: Floats) -> bool:
-    """Return whether a whole asks for less of what a part of it asks for more of, or the other way round."""
-    of_whole, of_parts = (each[..., 1::2] - each[..., 2::2] for each in (whole, parts))
-    are_plain = (np.abs(of_whole) > _A_FLIP) & (np.abs(of_parts) > _A_FLIP)
-    return bool((are_plain & (of_whole * of_parts < 0)).any())
-
-
 def _is_bare_name(text: str, polarity: Polarity) -> bool:
     """Return whether a text only names what is to be avoided, without a turn of less or an amount."""
-    if polarity is Polarity.WANT or turns([text])[:, :N_TURNS_OF_LESS].any():
+    if polarity is Polarity.WANT or asks_for_less(text):
         return False
     return read_limit(text) is None and contrasted(text) is None
 

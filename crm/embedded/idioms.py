@@ -54,6 +54,7 @@ _REFUSES = re.compile(
 _RATHER = r"(?: over| before| above| rather than| instead of|,? not)"
 _DONT = r"\b(?:don't|doesn't|do not|does not|never|not)"
 _READER = r"(?:me|us|people|the reader)"
+_FEELING = rf"{_DONT} makes? {_READER} feel(?: like)?(?: an?)?"
 _SORT = (
     r"(?:gripping|good|short|bedtime|fairy|love|news|newspaper|magazine|scientific|research|academic|legal"
     r"|encyclop(?:a|ae|æ)dia|wikipedia|stand-up)"
@@ -66,6 +67,13 @@ _GENRE = (
 _WALL = r"(?:(?:giant|huge|big|long|endless|dense|solid) )?walls? of text"
 _EASED = r"eyes?|ears?|readers?|beginners?|mind|brain|feet|me|us|cpu|memory"
 _SAYINGS = {
+    r"^(?P<yes>[\w-]+(?: [\w-]+)?):? yes(?! or\b)\W+(?:but )?(?P<no>[\w-]+(?: [\w-]+)?):? no(?=$|[,.;])": (
+        r"\g<yes>, no \g<no>"
+    ),
+    r"\byes to (?P<yes>[\w-]+(?: [\w-]+)?)\W+no to (?=\w)": r"\g<yes>, no ",
+    rf"(?:{_DONT}|\bstop) call(?:s|ing)? me .+$": "not like a friend",
+    rf"{_FEELING} (?:bad|guilty|ashamed|terrible|awful|judged|horrible)\b.*$": "nonjudgmental",
+    rf"{_FEELING} (?:stupid|dumb|small|ignorant|idiot|fool|child)\b.*$": "not condescending",
     rf"^(?:it )?(?:should )?reads? like (?=(?:an? |the )?(?:{_SORT} )*(?:{_GENRE})$)": "like ",
     r"\b(?:respect|value|save|mind|don't waste|never waste|not waste|not wasting|without wasting"
     r"|be mindful of|be respectful of)s? my time\b": "concise, no filler",

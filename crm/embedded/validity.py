@@ -1,9 +1,10 @@
 """Validity check: which criteria the embedded CRM cannot judge, and which ones contradict each other.
 
 A judge that reads style and content in English sees neither who wrote an answer nor whether it is true. The
-scope classifier, a multinomial logistic regression on the criterion's sentence embedding and a few counts of
-its letters, says which kind of wish a criterion is; it was trained on wishes of each kind, written for this
-project. Two criteria contradict each other where their margins on ordinary pairs are opposed.
+scope classifier, a multinomial logistic regression on the criterion's sentence embedding, its hashed words
+and a few counts of its letters, says which kind of wish a criterion is; it was trained on wishes of each
+kind, written for this project. Two criteria contradict each other where their margins on ordinary pairs are
+opposed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from scipy.special import softmax
 from crm.criteria import CriteriaSet
 from crm.embedded.encoder import sentence_encoder
 from crm.embedded.idioms import plainly
+from crm.embedded.surface import word_hashes
 from crm.protocol import CriterionWarning, Floats
 
 JUDGEABLE, OTHER_LANGUAGE = "judgeable", "other_language_text"
@@ -43,16 +45,32 @@ REASONS: Mapping[str, str] = {
 
 _KNOWN = 0.7
 """A criterion that names a known concept so plainly can be judged…"""
-_SURELY_OUT = 0.03
+_SURELY_OUT = 0.08
 """…unless it is judgeable with less than this probability."""
 _FOREIGN, _KNOWN_IN_FOREIGN_WORDS = 0.15, 0.55
-"""So probably in another language, a criterion in one of ``READ`` can be judged where it names a known
-concept so plainly."""
+"""So probably in another language, or with a word of one, a criterion in one of ``READ`` can be judged where
+it names a known concept so plainly, and only there."""
+_PERHAPS_FOREIGN = 0.01
+"""Below this probability no word is taken for one of another language: “sans” is English, too."""
 READ = frozenset({"de", "es", "fr"})
 """Languages, besides English, that wishes of the training are in."""
 _TOLD_APART = (*sorted(READ), *("en", "it", "pt", "nl", "sv", "da", "pl", "cs", "tr", "ru", "zh", "ja"))
 _SURELY = 0.7
 """So probable must a language be: “sem listas” is not Spanish, and was read as a wish for lists."""
+_WORDS_OF = {
+    "de": r"ohne|keine?[rmns]?|mit|bitte|nicht|und|oder|immer|viele|wenige|möglichst|lieber",
+    "fr": r"sans|avec|pas|des|les|une|svp|plutôt|toujours|beaucoup",
+    "es": r"sin|nada|muy|los|las|siempre|muchos|muchas|pocos|pocas",
+    "it": r"senza|molto|sempre|per favore",
+    "pt": r"sem|não|muito|sempre|por favor não",
+    "nl": r"geen|zonder|altijd|graag",
+    "sv": r"inga|utan|alltid|tack",
+}
+"""Words by which short wishes are told, for which a classifier of languages is not made: it takes “ohne
+Emojis” for Czech."""
+_BY_WORDS = {
+    language: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for language, words in _WORDS_OF.items()
+}
 _SPREAD = 384**0.5
 _MANY = 64
 """Texts that only a training has."""
@@ -66,13 +84,15 @@ class ScopeClassifier:
 
     Attributes:
         kinds: Its K classes; one of them is ``JUDGEABLE``.
-        weight: ``[F, K]``.
+        weight: Of embedding and letters ``[F, K]``.
+        words: Of hashed words and pieces of words ``[N_BUCKETS, K]``.
         bias: ``[K]``.
         threshold: A criterion less probably judgeable than this is out of scope.
     """
 
     kinds: tuple[str, ...]
     weight: NDArray[np.float32]
+    words: NDArray[np.float32]
     bias: NDArray[np.float32]
     threshold: float
 
@@ -85,15 +105,21 @@ class ScopeClassifier:
         """
         if not texts:
             return []
-        prob = self.probabilities(wish_features(texts))
+        prob = self.probabilities(texts)
         judgeable = self.kinds.index(JUDGEABLE)
         known = np.zeros(len(texts)) if plainness is None else plainness
         needed = np.where(known < _KNOWN, self.threshold, _SURELY_OUT)
         if OTHER_LANGUAGE in self.kinds:
-            foreign = prob[:, self.kinds.index(OTHER_LANGUAGE)] >= _FOREIGN
-            for row in np.flatnonzero(foreign & (known >= _KNOWN_IN_FOREIGN_WORDS)).tolist():
-                if (language := _language_of(texts[row])) != "en":
-                    needed[row] = 0.0 if language in READ else 1.0
+            foreign = prob[:, self.kinds.index(OTHER_LANGUAGE)]
+            for row in np.flatnonzero(foreign >= _PERHAPS_FOREIGN).tolist():
+                if (language := _by_words(texts[row])) is None and foreign[row] < _FOREIGN:
+                    continue
+                language, is_known = (
+                    language or _language_of(texts[row]),
+                    known[row] >= _KNOWN_IN_FOREIGN_WORDS,
+                )
+                if language != "en" and (is_known or language is not None):
+                    needed[row] = 0.0 if is_known and language in READ else 1.0
         out_of_scope = prob[:, judgeable] < needed
         prob[:, judgeable] = 0.0
         return [
@@ -101,9 +127,13 @@ class ScopeClassifier:
             for kind, beyond in zip(prob.argmax(axis=1), out_of_scope, strict=True)
         ]
 
-    def probabilities(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the probability of each kind, for N criteria with features ``[N, F]``, ``[N, K]``."""
-        prob: NDArray[np.float64] = softmax(features @ self.weight + self.bias, axis=1)
+    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the probability of each kind, for N criteria ``[N, K]``."""
+        logits = wish_features(texts) @ self.weight + self.bias
+        for row, buckets in enumerate(map(word_hashes, texts)):
+            if buckets:
+                logits[row] += self.words[buckets].sum(axis=0) * np.float32(len(buckets) ** -0.5)
+        prob: NDArray[np.float64] = softmax(logits, axis=1)
         return prob
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -111,6 +141,7 @@ class ScopeClassifier:
         return {
             "judgeability_kinds": np.array(self.kinds),
             "judgeability_weight": self.weight.astype(np.float16),
+            "judgeability_words": self.words.astype(np.float16),
             "judgeability_bias": self.bias,
             "judgeability_threshold": np.array(self.threshold),
         }
@@ -118,14 +149,21 @@ class ScopeClassifier:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ScopeClassifier | None:
         """Return the classifier of a weights file; None in one that was written without."""
-        if "judgeability_weight" not in arrays:
+        if "judgeability_words" not in arrays:
             return None
         return cls(
             tuple(arrays["judgeability_kinds"].tolist()),
             arrays["judgeability_weight"].astype(np.float32),
+            arrays["judgeability_words"].astype(np.float32),
             arrays["judgeability_bias"],
             float(arrays["judgeability_threshold"]),
         )
+
+
+def _by_words(text: str) -> str | None:
+    """Return the only language of which a text has one of the words; None where there is none, or several."""
+    named = [language for language, words in _BY_WORDS.items() if words.search(text)]
+    return named[0] if len(named) == 1 else None
 
 
 def _language_of(text: str) -> str | None:

@@ -294,7 +294,7 @@ def train_embedded(
     fair = [criterion.text for directions in annotated for item in directions for criterion in item.criteria]
     ordinary = np.random.default_rng(seed).permutation(len(annotated))[:_ORDINARY]
     validity = ValidityCheck(
-        fit_scope_classifier(list(dict.fromkeys(fair)), seed),
+        fit_scope_classifier(list(dict.fromkeys(fair)), _worded_concepts(), seed),
         data.difference[ordinary],
         np.moveaxis(data.counts[ordinary], 1, 0).astype(np.float32),
     )
@@ -371,6 +371,38 @@ def train_styles(
         f"{np.count_nonzero(kept.said):,} on unseen instructions {kept.right(directions):.3f} are right, "
         f"before {kept.right(before):.3f}: {out}"
     )
+
+
+@app.command("scope")
+def train_scope(
+    weights: Annotated[Path, typer.Option(help="Weights of an embedded CRM.")] = EMBEDDED_FILE,
+    out: Annotated[Path, typer.Option(help="Where the weights with the new classifier go.")] = CHECKPOINTS
+    / EMBEDDED_FILE.name,
+    representation: Annotated[Path, typer.Option(help="The fitted representation.")] = REPRESENTATION_FILE,
+    preferences: PreferencesOption = PREFERENCES,
+    further: FurtherOption = OWN_ANNOTATIONS,
+    modern: ModernOption = MODERN_ANNOTATIONS,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+) -> None:
+    """Fit anew what tells criteria that cannot be judged; needs no responses."""
+    from crm.data.clustering import read_criteria_lists  # noqa: PLC0415
+    from crm.training.safeguards import fit_scope_classifier  # noqa: PLC0415
+
+    _make_folder_of(out)
+    arrays = _arrays_of(weights, Representation.load(representation))
+    lists = [each for file in (preferences, further, modern) for each in read_criteria_lists(file, "train")]
+    fair = list(dict.fromkeys(text for each in lists for text in each))
+    scope = fit_scope_classifier(fair, _worded_concepts(), seed)
+    np.savez_compressed(out, **{**arrays, **scope.arrays()})  # type: ignore[arg-type]
+    flagged = sum(reason is not None for reason in scope.reasons(fair[:1000]))
+    typer.echo(f"{len(fair):,} fair criteria, of the first 1,000 {flagged} are flagged: {out}")
+
+
+def _worded_concepts() -> list[str]:
+    """Return English wishes for known concepts, in their words."""
+    from crm.training.concepts import read_concept_wishes  # noqa: PLC0415
+
+    return [wish.text for wish in read_concept_wishes() if wish.concept is not None and not wish.foreign]
 
 
 @app.command("general")

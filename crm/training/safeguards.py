@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 from torch import nn
@@ -16,6 +17,7 @@ from torch.nn import functional
 
 from crm.embedded.guard import Guard
 from crm.embedded.representation import Representation
+from crm.embedded.surface import N_BUCKETS, word_hashes
 from crm.embedded.validity import JUDGEABLE, ScopeClassifier, wish_features
 from crm.protocol import Floats
 from parsing.documents import read_json
@@ -103,7 +105,9 @@ def fit_guard(
 
 
 SCOPE_FILE = Path(__file__).with_name("scope.json")
-_SCOPE_PENALTY = 0.03
+_SCOPE_STRENGTH = 5.0
+_SCOPE_SPREAD, _SCOPE_WORDS = 1 / 20, 3.0
+"""Factors on the embedding and on the words, by which the penalty on their weights differs."""
 _SCOPE_FALSE_ALARMS = 0.025
 """Share of fair criteria that may count as out of scope; the threshold is set by it in cross-validation."""
 
@@ -116,28 +120,47 @@ def read_wishes(path: Path = SCOPE_FILE) -> tuple[list[str], list[str]]:
     return [text for text, _ in wishes], [kind for _, kind in wishes]
 
 
-def fit_scope_classifier(fair: Sequence[str], seed: int = 0, sample: int = 4000) -> ScopeClassifier:
+def fit_scope_classifier(
+    fair: Sequence[str], known: Sequence[str], seed: int = 0, sample: int = 6000
+) -> ScopeClassifier:
     """Fit the scope classifier; its threshold puts one fair criterion in forty out of scope.
 
     Args:
+        fair: Annotated criteria.
+        known: Wishes for known concepts; half as many are drawn of them.
         seed: Of the draw among them and of the folds.
     """
+    draw = np.random.default_rng(seed)
     texts, kinds = read_wishes()
-    drawn = np.random.default_rng(seed).permutation(len(fair))[:sample]
-    texts, kinds = [*texts, *(fair[index] for index in drawn)], [*kinds, *[JUDGEABLE] * len(drawn)]
-    features, labels = wish_features(texts), np.array(kinds)
-    model = LogisticRegression(C=_SCOPE_PENALTY, max_iter=500)
+    for judgeable, most in ((fair, sample), (known, sample // 2)):
+        texts += [judgeable[index] for index in draw.permutation(len(judgeable))[:most]]
+    labels = np.array([*kinds, *[JUDGEABLE] * (len(texts) - len(kinds))])
+    features = _scope_features(texts)
+    model = LogisticRegression(C=_SCOPE_STRENGTH, max_iter=1000)
     weights = {"sample_weight": _balanced(labels)}
     prob = cross_val_predict(model, features, labels, cv=5, method="predict_proba", params=weights)
     model.fit(features, labels, **weights)
-    judgeable = list(model.classes_).index(JUDGEABLE)
-    of_fair = prob[labels == JUDGEABLE, judgeable]
+    judgeable_class = list(model.classes_).index(JUDGEABLE)
+    of_fair = prob[labels == JUDGEABLE, judgeable_class]
+    dense = features.shape[1] - N_BUCKETS
     return ScopeClassifier(
         kinds=tuple(map(str, model.classes_)),
-        weight=model.coef_.T.astype(np.float32),
+        weight=(model.coef_[:, :dense].T * _SCOPE_SPREAD).astype(np.float32),
+        words=(model.coef_[:, dense:].T * _SCOPE_WORDS).astype(np.float32),
         bias=model.intercept_.astype(np.float32),
         threshold=float(min(0.5, np.quantile(of_fair, _SCOPE_FALSE_ALARMS))),
     )
+
+
+def _scope_features(texts: Sequence[str]) -> sparse.csr_matrix:
+    """Return embeddings and letters, then words, of N wishes ``[N, F + N_BUCKETS]``."""
+    buckets = [word_hashes(text) for text in texts]
+    sizes = np.array([max(1, len(each)) for each in buckets])
+    row = np.repeat(np.arange(len(texts)), [len(each) for each in buckets])
+    column = np.array([bucket for each in buckets for bucket in each], dtype=np.int64)
+    value = (_SCOPE_WORDS / np.sqrt(sizes))[row].astype(np.float32)
+    words = sparse.csr_matrix((value, (row, column)), shape=(len(texts), N_BUCKETS))
+    return sparse.hstack([sparse.csr_matrix(wish_features(texts) * _SCOPE_SPREAD), words]).tocsr()
 
 
 def _balanced(labels: NDArray[np.str_]) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ import pytest
 
 from crm.criteria import Criterion
 from crm.embedded.concepts import concept_classifier
-from crm.embedded.surface import enumerated, turns_round
+from crm.embedded.forms import enumerated, turns_round
 
 PLAINLY = 0.25
 
@@ -75,3 +75,35 @@ def test_a_wish_in_two_clauses_is_left_as_it_is_read() -> None:
     [wanted] = classifier.read([Criterion("“a lot” tells me nothing, give me the number")]).wanted
     assert wanted[classifier.names.index("numbers")] > PLAINLY
     assert np.all(wanted > -PLAINLY)
+
+
+SEVERAL = [
+    ("Short. I have a toddler on my arm.", "-words"),
+    ("emojis yes, tables no", "+emojis -tables"),
+    ("headings yes, tables no, my screen reader turns tables into soup", "+headings -tables"),
+    ("emojis are fine but not in every line", "-emojis"),
+    ("a bit of humour, but not too much", "+funny"),
+    ("un peu d'humour svp, mais pas trop", "+funny"),
+    ("analogies please, but not another car analogy", "+analogies"),
+    ("use slang but no cringe slang", "+slang"),
+    ("hedge where the law is open, but don't hedge everything", "+hedges"),
+    ("More like a chat with my sister than like a Wikipedia article", "+friend"),
+    ("grams, not cups", "+measures"),
+    ("tell me why the sauce splits, not just how to fix it", "+explains_why"),
+    ("less wordy than chatgpt", "-words"),
+    ("Get to the point but tell me what can go wrong", "+concise +warnings"),
+    ("Never make me feel like a bad mom", "+nonjudgmental"),
+    ("Please stop telling me to consult a professional. I am one.", "-disclaimers"),
+    ("stop calling me buddy", "-friend"),
+    ("Ich will konkrete Beispiele statt allgemeiner Ratschläge", "+gives_examples"),
+]
+"""Kinds of wishes by which people wrote of themselves, and that were read the wrong way round or hardly."""
+
+
+@pytest.mark.parametrize(("wish", "meant"), SEVERAL)
+def test_what_is_said_beside_a_wish_does_not_turn_it_round(wish: str, meant: str) -> None:
+    classifier = concept_classifier()
+    wanted = dict(zip(classifier.names, classifier.read([Criterion(wish)]).wanted[0].tolist(), strict=True))
+
+    for signed in meant.split():
+        assert wanted[signed[1:]] * (1 if signed[0] == "+" else -1) > PLAINLY, signed

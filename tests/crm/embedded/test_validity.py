@@ -55,9 +55,41 @@ def test_fair_wishes_are_not(wish: str) -> None:
 
 @pytest.mark.parametrize(
     "wish",
-    ["keine Emojis", "bitte keine Aufzählungen", "avec des listes à puces", "que termine con una pregunta"],
+    [
+        *(
+            "keine Emojis",
+            "bitte keine Aufzählungen",
+            "avec des listes à puces",
+            "que termine con una pregunta",
+        ),
+        *("ohne Emojis", "sans emojis", "sin emojis", "sans jargon"),
+    ],
 )
 def test_plain_wishes_in_languages_of_the_training_are_not(wish: str) -> None:
+    assert warned_of(wish) == []
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        *("doesn't sell my data", "code that actually compiles", "fast. like under 2 seconds fast"),
+        *("remembers what i told it last week", "uses too much electricity"),
+        *("not made by google or that billionaire", "the citations really exist"),
+    ],
+)
+def test_what_no_text_shows_is_flagged_though_it_sounds_like_a_style(wish: str) -> None:
+    """“Doesn't sell my data” is no wish for less selling."""
+    assert warned_of(wish) == [wish]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        *("quick to read", "sounds like a human", "mentions prices", "names its sources", "no sales pitch"),
+        *("admits when unsure", "says when something happened", "warns about privacy risks"),
+    ],
+)
+def test_what_only_sounds_like_it_is_not(wish: str) -> None:
     assert warned_of(wish) == []
 
 
