@@ -118,9 +118,14 @@ def taken_apart(criterion: str, depth: int = _DEPTH) -> Clauses:
         return Clauses(text)
     for form, parts_of in _FORMS:
         if parts := parts_of(text):
-            made_of = tuple(taken_apart(part, depth - 1) for part in parts)
+            further = depth - 1 if form in _OF_WISHES else 0
+            made_of = tuple(taken_apart(part, further) for part in parts)
             return Clauses(text, form, made_of, limits=limits(text, parts))
     return Clauses(text)
+
+
+_OF_WISHES = frozenset({Form.SENTENCES, Form.TURNING, Form.CLAUSES, Form.LIST})
+"""Forms whose parts are wishes by themselves, which may have parts in turn."""
 
 
 def _one(part: str | None) -> tuple[str, ...]:
@@ -166,8 +171,17 @@ def _as_sentences(whole: Floats, parts: Floats, is_context: NDArray[np.bool_], *
 
 
 def _as_clauses(whole: Floats, parts: Floats, *, limits: bool) -> Floats:
-    """Read “get to the point but name risks” as both, where each is a wish for whatever is known."""
-    if parts[:, 1:].sum(axis=1).min() <= _A_WISH:
+    """Read “get to the point but name risks” as both, where each is a wish for whatever is known.
+
+    Where the whole is a plain wish and does not contradict them, another clause than the one that says the
+    same must be a plain one.
+    """
+    of_whole = int(whole.argmax())
+    of_parts = parts[:, 1:].sum(axis=1)
+    if whole[1:].max() > _A_WISH and not _is_contrary(whole, parts):
+        same = parts[:, of_whole] > _A_FLIP
+        of_parts = np.where(same, of_parts, parts[:, 1:].max(axis=1)) if same.any() else np.zeros(len(parts))
+    if of_parts.min() <= _A_WISH:
         return whole
     both = _together(parts, np.ones(len(parts)), limits=limits)
     return whole if both is None else both

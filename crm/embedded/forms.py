@@ -30,7 +30,7 @@ _BARE_MEASURE = re.compile(
 _SENTENCE = re.compile(
     r"(?<=[^\W\d_]{2}[.!…])\s+|(?<=[^\W\d_]{2}\)[.!])\s+|\s*;\s+|:\s+(?=\S+[ ,])"
     r"|,\s+(?=(?:because|'?cause|cuz|(?:as|since) (?:I|we|my)|weil|denn|parce que|car|porque)\s+"
-    r"|(?:I'm|I am|ich bin|je suis|soy)\b)",
+    r"|(?:I'm|I am|ich bin|je suis|soy|English is(?:n't| not))\b)",
     re.IGNORECASE,
 )
 _CONTEXT = re.compile(
@@ -42,6 +42,13 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 """How a sentence begins that says why something is wished."""
+_NO_TIME = re.compile(
+    r"(?:I (?:haven't|have not|don't have|have no)(?: got)? (?:all day|(?:much |the |any )?time)"
+    r"|English is(?:n't| not) my)\b",
+    re.IGNORECASE,
+)
+"""The same with a turn of less."""
+_NOT_ONLY = re.compile(r"(?P<wished>.+?),? (?:and )?not (?:just|only|merely|simply) .+", re.IGNORECASE)
 _BUTS = frozenset({"but", "aber", "mais", "pero"})
 _BUT = re.compile(rf"\b(?:{'|'.join(sorted(_BUTS))}|though|just not)\b", re.IGNORECASE)
 _ANAPHOR = re.compile(
@@ -54,7 +61,8 @@ _CONCESSION = re.compile(
     re.IGNORECASE,
 )
 _POINTS_BACK = re.compile(
-    r"(?:is|was|does|do|can|could|why|how|really|and) (?:it|that|this|so)\b", re.IGNORECASE
+    r"(?:is|was|does|do|can|could|why|how|really|and) (?:it|that|this|so)\b|just answer(?: me)?$",
+    re.IGNORECASE,
 )
 _STEM = 5
 """Words that begin with the same so many letters name one thing."""
@@ -147,7 +155,8 @@ def contrasted(criterion: str) -> tuple[str, str] | None:
 def limited(criterion: str) -> tuple[str] | None:
     """Return what is wished where the rest only limits it: “humour” of “humour, but not too much”.
 
-    So does what names the same thing with a turn of less: “hedge where it is open, but don't hedge all”.
+    So does “not only”, and what names the same thing with a turn of less: “hedge where it is open, but don't
+    hedge all”.
     Of what is only put up with the limit is wished: “no emojis in every line” of “emojis are fine, but not in
     every line”.
     """
@@ -156,6 +165,8 @@ def limited(criterion: str) -> tuple[str] | None:
         if conceded := _CONCESSION.search(wished):
             return (f"no {wished[: conceded.start()].strip()} {unwished}",)
         return (wished,) if _BARE_MEASURE.fullmatch(unwished) else None
+    if (only := _NOT_ONLY.fullmatch(criterion)) and not asks_for_less(only["wished"]):
+        return (only["wished"].strip(_MARKS),)
     clauses = own_clauses(criterion)
     if len(clauses) == 2 and asks_for_less(clauses[1]) and _stems(clauses[0]) & _stems(clauses[1]):  # noqa: PLR2004
         return clauses[:1]
@@ -213,7 +224,7 @@ def is_context(sentence: str) -> bool:
 
     So it is with one that only points back at what was said: “is that so hard”.
     """
-    if _POINTS_BACK.match(sentence):
+    if _POINTS_BACK.match(sentence) or _NO_TIME.match(sentence.replace("’", "'")):
         return True
     return _CONTEXT.match(sentence.replace("’", "'")) is not None and not turns([sentence]).any()
 
@@ -278,7 +289,7 @@ def own_clauses(criterion: str) -> tuple[str, ...]:
         for link, part in others
     ]
     parts = tuple(part.strip(_MARKS) for part in (first, *(part for _, part in others)))
-    if not all(begins) or not all(parts) or _ON_CONDITION.match(first) or is_context(first):
+    if not all(begins) or not all(parts) or _ON_CONDITION.match(first) or any(map(is_context, parts)):
         return ()
     return () if any(_ANAPHOR.search(part) for part in parts[1:]) else parts
 
