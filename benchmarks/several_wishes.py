@@ -130,8 +130,8 @@ def measure(
         rows=tuple(rows),
         note=(
             f"Wishes of {wishes.name}; a part is read where one of the concepts that may stand for it is "
-            f"wanted with a strength above {_READ}, contrary where only the opposite of one is. Wishes of which "
-            "no part has a concept are not counted."
+            f"wanted with a strength above {_READ}, contrary where only the opposite of one is. Wishes of "
+            "which no part has a concept are not counted."
         ),
     ).finish(output)
 
