@@ -39,6 +39,7 @@ REASONS: Mapping[str, str] = {
     "gibberish": "It is not made of words that this judge knows.",
     OTHER_LANGUAGE: "It is in a language or in words that this judge does not read well enough.",
     "competence": "It asks what an LLM can do: this judge reads how it answers and sets it no tasks.",
+    "vague": "It asks for a good answer and does not say what makes one good.",
     "hidden": "It asks for a property that this judge does not count.",
 }
 """The kinds of wishes that cannot be judged, each with one sentence why."""

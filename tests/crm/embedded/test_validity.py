@@ -83,6 +83,13 @@ def test_what_no_text_shows_is_flagged_though_it_sounds_like_a_style(wish: str) 
 
 
 @pytest.mark.parametrize(
+    "wish", ["best", "great", "wonderful answers", "of the highest quality", "make it good"]
+)
+def test_that_an_answer_be_good_is_no_criterion(wish: str) -> None:
+    assert warned_of(wish) == [wish]
+
+
+@pytest.mark.parametrize(
     "wish",
     [
         *("quick to read", "sounds like a human", "mentions prices", "names its sources", "no sales pitch"),
@@ -135,6 +142,7 @@ KINDS = {
     "other_language_text",
     "hidden",
     "competence",
+    "vague",
 }
 
 
