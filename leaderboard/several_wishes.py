@@ -11,7 +11,8 @@ _MOST_WORDS = 4
 """Of a wish; a longer part of a line is a clause."""
 _GOES_ON = re.compile(
     r"(but|yet|not|nor|or|so|if|when|unless|although|though|while|because|since|except|without|rather|"
-    r"instead|even|especially|ideally|please|which|that|like|such|as|e\.g\.)\b",
+    r"instead|even|especially|ideally|please|which|that|like|such|as|e\.g\.|i'm|i am|i have"
+    r"|aber|sondern|nicht|damit|weil|wenn|mais|pas|parce|sauf|pero|sino|porque)\b",
     re.IGNORECASE,
 )
 """What a part begins with that says more of the one before it."""

@@ -157,7 +157,7 @@ def _as_sentences(whole: Floats, parts: Floats, is_context: NDArray[np.bool_], *
     wishes = parts[:, 1:].sum(axis=1) > _A_WISH
     said = wishes & ~is_context
     plain = parts[:, 1:].max(axis=1) > _A_WISH
-    is_read = whole[1:].max() > _A_WISH and not (plain | is_context).all()
+    is_read = whole[1:].max() > _A_WISH and not (plain | is_context).all() and not _is_contrary(whole, parts)
     if is_read or not wishes.any():
         return whole
     if said.any():

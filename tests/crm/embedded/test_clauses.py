@@ -81,6 +81,7 @@ SEVERAL = [
     ("Short. I have a toddler on my arm.", "-words"),
     ("emojis yes, tables no", "+emojis -tables"),
     ("headings yes, tables no, my screen reader turns tables into soup", "+headings -tables"),
+    ("emojis yes, tables no. I read on the bus", "+emojis -tables"),
     ("emojis are fine but not in every line", "-emojis"),
     ("a bit of humour, but not too much", "+funny"),
     ("un peu d'humour svp, mais pas trop", "+funny"),

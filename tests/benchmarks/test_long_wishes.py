@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.several_wishes import (
+from benchmarks.long_wishes import (
     CONTRARY,
     LEFT_OUT,
     PARTLY,

@@ -1,8 +1,8 @@
 """Is what people type at length read part by part, and what no text shows left out?
 
-    python -m benchmarks.several_wishes [--wishes FILE.tsv] [--crm NAME] [--output FILE.md]
+    python -m benchmarks.long_wishes [--wishes FILE.tsv] [--crm NAME] [--output FILE.md]
 
-A line of ``benchmarks/wishes/several.tsv`` is a writer, a wish and what is meant: parts with “; ” between,
+A line of ``benchmarks/wishes/long.tsv`` is a writer, a wish and what is meant: parts with “; ” between,
 each a list of signed concepts by which it is understood, or “unjudgeable”. Three LLM writers that saw
 neither the judge nor each other's wishes wrote them as many people would type; another read them. Most wishes
 say several things, or one with its reason, limit, condition or contrast.
@@ -28,7 +28,7 @@ from crm.registry import get_crm
 
 app = typer.Typer(add_completion=False)
 
-WISHES = Path(__file__).with_name("wishes") / "several.tsv"
+WISHES = Path(__file__).with_name("wishes") / "long.tsv"
 UNJUDGEABLE, UNNAMED = "unjudgeable", "?"
 READ, PARTLY, UNREAD, CONTRARY, LEFT_OUT = "all parts", "some", "none", "contrary", "left out"
 _READ = 0.25
