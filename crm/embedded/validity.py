@@ -31,7 +31,7 @@ REASONS: Mapping[str, str] = {
     "origin": "It asks who or what wrote the answer, or when: the text does not tell.",
     "language": "It asks for a language: this judge was trained on English answers.",
     "truth": "It asks whether the answer is true: this judge does not check facts.",
-    "process": "It asks how an answer is made, how fast, at what price or how privately: the text does not tell.",
+    "process": "It asks how an answer is made, its speed, price or privacy: the text does not tell.",
     "perception": "It asks for something to be seen or heard: this judge reads plain text.",
     "identity": "It asks what a certain person would say of the answer: this judge does not know them.",
     "world": "It asks about the world outside the answer: this judge reads the answer only.",
