@@ -294,7 +294,7 @@ def train_embedded(
     fair = [criterion.text for directions in annotated for item in directions for criterion in item.criteria]
     ordinary = np.random.default_rng(seed).permutation(len(annotated))[:_ORDINARY]
     validity = ValidityCheck(
-        fit_scope_classifier(list(dict.fromkeys(fair)), _worded_concepts(), seed),
+        fit_scope_classifier((list(dict.fromkeys(fair)), *_worded()), seed),
         data.difference[ordinary],
         np.moveaxis(data.counts[ordinary], 1, 0).astype(np.float32),
     )
@@ -392,17 +392,19 @@ def train_scope(
     arrays = _arrays_of(weights, Representation.load(representation))
     lists = [each for file in (preferences, further, modern) for each in read_criteria_lists(file, "train")]
     fair = list(dict.fromkeys(text for each in lists for text in each))
-    scope = fit_scope_classifier(fair, _worded_concepts(), seed)
+    scope = fit_scope_classifier((fair, *_worded()), seed)
     np.savez_compressed(out, **{**arrays, **scope.arrays()})  # type: ignore[arg-type]
     flagged = sum(reason is not None for reason in scope.reasons(fair[:1000]))
     typer.echo(f"{len(fair):,} fair criteria, of the first 1,000 {flagged} are flagged: {out}")
 
 
-def _worded_concepts() -> list[str]:
-    """Return English wishes for known concepts, in their words."""
-    from crm.training.concepts import read_concept_wishes  # noqa: PLC0415
+def _worded() -> tuple[list[str], list[str]]:
+    """Return English wishes for known concepts, and wishes for something particular, in their words."""
+    from crm.training.concepts import PARTICULAR, read_concept_wishes  # noqa: PLC0415
 
-    return [wish.text for wish in read_concept_wishes() if wish.concept is not None and not wish.foreign]
+    wishes = read_concept_wishes()
+    known = [wish.text for wish in wishes if wish.concept is not None and not wish.foreign]
+    return known, [wish.text for wish in wishes if wish.source == PARTICULAR]
 
 
 @app.command("general")

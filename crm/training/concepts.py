@@ -39,7 +39,8 @@ _FOREIGN = frozenset({"other_languages", "everyday_in_other_languages"})
 """Files with German, French and Spanish wishes."""
 _LATEST = frozenset({"everyday", "everyday_in_other_languages"})
 """Files with wishes in plain speech, a third of them in turns that are easily read the wrong way round."""
-_LATER = _LATEST | {"colloquial", "particular"}
+PARTICULAR = "particular"
+_LATER = _LATEST | {"colloquial", PARTICULAR}
 """These, and files with idioms and complaints, and with wishes for something particular."""
 _LINKS = (", ", " and ", "; ", ". ", " but ", ", ")
 _LINKS_OF_NAMES = {True: (" and ", ", ", " & ", " plus "), False: (" or ", " and ", ", ")}

@@ -108,7 +108,9 @@ SCOPE_FILE = Path(__file__).with_name("scope.json")
 _SCOPE_STRENGTH = 5.0
 _SCOPE_SPREAD, _SCOPE_WORDS = 1 / 20, 3.0
 """Factors on the embedding and on the words, by which the penalty on their weights differs."""
-_SCOPE_FALSE_ALARMS = 0.025
+_SCOPE_DRAWN = 6000, 3000, 1400
+"""So many fair criteria of each sort."""
+_SCOPE_FALSE_ALARMS = 0.03
 """Share of fair criteria that may count as out of scope; the threshold is set by it in cross-validation."""
 
 
@@ -120,19 +122,16 @@ def read_wishes(path: Path = SCOPE_FILE) -> tuple[list[str], list[str]]:
     return [text for text, _ in wishes], [kind for _, kind in wishes]
 
 
-def fit_scope_classifier(
-    fair: Sequence[str], known: Sequence[str], seed: int = 0, sample: int = 6000
-) -> ScopeClassifier:
-    """Fit the scope classifier; its threshold puts one fair criterion in forty out of scope.
+def fit_scope_classifier(fair: Sequence[Sequence[str]], seed: int = 0) -> ScopeClassifier:
+    """Fit the scope classifier; its threshold puts three fair criteria in a hundred out of scope.
 
     Args:
-        fair: Annotated criteria.
-        known: Wishes for known concepts; half as many are drawn of them.
+        fair: Annotated criteria, wishes for known concepts, and wishes for something particular.
         seed: Of the draw among them and of the folds.
     """
     draw = np.random.default_rng(seed)
     texts, kinds = read_wishes()
-    for judgeable, most in ((fair, sample), (known, sample // 2)):
+    for judgeable, most in zip(fair, _SCOPE_DRAWN, strict=True):
         texts += [judgeable[index] for index in draw.permutation(len(judgeable))[:most]]
     labels = np.array([*kinds, *[JUDGEABLE] * (len(texts) - len(kinds))])
     features = _scope_features(texts)

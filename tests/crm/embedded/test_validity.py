@@ -72,7 +72,7 @@ def test_plain_wishes_in_languages_of_the_training_are_not(wish: str) -> None:
 @pytest.mark.parametrize(
     "wish",
     [
-        *("doesn't sell my data", "code that actually compiles", "fast. like under 2 seconds fast"),
+        *("doesn't sell my data", "code that actually compiles", "faster!! i wait 20 sec every time"),
         *("remembers what i told it last week", "uses too much electricity"),
         *("not made by google or that billionaire", "the citations really exist"),
     ],
@@ -94,6 +94,7 @@ def test_that_an_answer_be_good_is_no_criterion(wish: str) -> None:
     [
         *("quick to read", "sounds like a human", "mentions prices", "names its sources", "no sales pitch"),
         *("admits when unsure", "says when something happened", "warns about privacy risks"),
+        *("set in Paris", "the main character is a cat", "the best option named"),
     ],
 )
 def test_what_only_sounds_like_it_is_not(wish: str) -> None:
