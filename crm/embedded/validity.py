@@ -23,7 +23,7 @@ from scipy.special import softmax
 from crm.criteria import CriteriaSet
 from crm.embedded.encoder import sentence_encoder
 from crm.embedded.idioms import plainly
-from crm.embedded.surface import word_hashes
+from crm.embedded.surface import N_BUCKETS, word_hashes
 from crm.protocol import CriterionWarning, Floats
 
 JUDGEABLE, OTHER_LANGUAGE = "judgeable", "other_language_text"
@@ -149,13 +149,18 @@ class ScopeClassifier:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ScopeClassifier | None:
-        """Return the classifier of a weights file; None in one that was written without."""
-        if "judgeability_words" not in arrays:
+        """Return the classifier of a weights file; None in one that was written without.
+
+        One of before words were heard goes by the embedding alone.
+        """
+        if "judgeability_weight" not in arrays:
             return None
+        weight = arrays["judgeability_weight"].astype(np.float32)
+        words = arrays.get("judgeability_words", np.zeros((N_BUCKETS, weight.shape[1]), np.float16))
         return cls(
             tuple(arrays["judgeability_kinds"].tolist()),
-            arrays["judgeability_weight"].astype(np.float32),
-            arrays["judgeability_words"].astype(np.float32),
+            weight,
+            words.astype(np.float32),
             arrays["judgeability_bias"],
             float(arrays["judgeability_threshold"]),
         )

@@ -122,12 +122,13 @@ def read_wishes(path: Path = SCOPE_FILE) -> tuple[list[str], list[str]]:
     return [text for text, _ in wishes], [kind for _, kind in wishes]
 
 
-def fit_scope_classifier(fair: Sequence[Sequence[str]], seed: int = 0) -> ScopeClassifier:
+def fit_scope_classifier(fair: Sequence[Sequence[str]], seed: int = 0, *, folds: int = 5) -> ScopeClassifier:
     """Fit the scope classifier; its threshold puts three fair criteria in a hundred out of scope.
 
     Args:
         fair: Annotated criteria, wishes for known concepts, and wishes for something particular.
-        seed: Of the draw among them and of the folds.
+        seed: Of the draw among them.
+        folds: Of the cross-validation.
     """
     draw = np.random.default_rng(seed)
     texts, kinds = read_wishes()
@@ -137,7 +138,7 @@ def fit_scope_classifier(fair: Sequence[Sequence[str]], seed: int = 0) -> ScopeC
     features = _scope_features(texts)
     model = LogisticRegression(C=_SCOPE_STRENGTH, max_iter=1000)
     weights = {"sample_weight": _balanced(labels)}
-    prob = cross_val_predict(model, features, labels, cv=5, method="predict_proba", params=weights)
+    prob = cross_val_predict(model, features, labels, cv=folds, method="predict_proba", params=weights)
     model.fit(features, labels, **weights)
     judgeable_class = list(model.classes_).index(JUDGEABLE)
     of_fair = prob[labels == JUDGEABLE, judgeable_class]
