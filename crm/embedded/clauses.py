@@ -157,13 +157,14 @@ def _as_sentences(whole: Floats, parts: Floats, is_context: NDArray[np.bool_], *
     wishes = parts[:, 1:].sum(axis=1) > _A_WISH
     said = wishes & ~is_context
     plain = parts[:, 1:].max(axis=1) > _A_WISH
-    is_read = whole[1:].max() > _A_WISH and not (plain | is_context).all() and not _is_contrary(whole, parts)
+    misheard = _is_contrary(whole, parts)
+    is_read = whole[1:].max() > _A_WISH and not (plain | is_context).all() and not misheard
     if is_read or not wishes.any():
         return whole
     if said.any():
         wishes = said
     meant, of_whole = {int(each.argmax()) for each in parts[wishes]}, int(whole.argmax())
-    if meant == {of_whole}:
+    if meant == {of_whole} and not misheard:
         surest = parts[wishes][parts[wishes][:, of_whole].argmax()]
         return whole if whole[of_whole] > surest[of_whole] else surest
     weight = np.where(wishes, 1.0, np.where(is_context, 0.0, _OF_NO_WISH))

@@ -35,8 +35,9 @@ _SENTENCE = re.compile(
 )
 _CONTEXT = re.compile(
     r"(?:because|'?cause|cuz|weil|denn|parce que|porque)\b"
-    r"|(?:(?:as|since|and|but|car)\s+)*(?:I'm|I am|I've|I have|I got|I work|I live|I teach"
-    r"|I do(?! not|n't)|we're|we are|we have|my|it's for"
+    r"|(?:(?:as|since|and|but|car)\s+)*(?:I'm|I am|I've"
+    r"|I (?!want|like|love|hate|need|prefer|enjoy|wish|can|do|won.t|would|could|dislike|expect"
+    r"|appreciate|value|miss|demand|ask|insist)\w+|we're|we are|we have|my|it's for"
     r"|this is|(?:that|it|he|she|they)(?:'s| is| was| are|'re)"
     r"|ich bin|ich habe|mein|je suis|j'ai|mon|ma|soy|tengo|mi)\b",
     re.IGNORECASE,

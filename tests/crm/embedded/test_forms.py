@@ -183,6 +183,8 @@ def test_grams_not_cups_is_a_contrast_and_not_only_is_none() -> None:
 def test_a_sentence_that_says_why_is_told_from_a_wish() -> None:
     assert is_context("because I read on the bus")
     assert is_context("I’m a nurse")
+    assert is_context("I read on the bus")
+    assert not is_context("I like tables")
     assert is_context("is that so hard")
     assert not is_context("I am sick of tables")
     assert not is_context("give me tables")
