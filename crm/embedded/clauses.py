@@ -168,7 +168,7 @@ def _as_sentences(whole: Floats, parts: Floats, is_context: NDArray[np.bool_], *
         surest = parts[wishes][parts[wishes][:, of_whole].argmax()]
         return whole if whole[of_whole] > surest[of_whole] else surest
     weight = np.where(wishes, 1.0, np.where(is_context, 0.0, _OF_NO_WISH))
-    return whole if (both := _together(parts, weight, limits=limits)) is None else both
+    return _together(whole, parts, weight, limits=limits)
 
 
 def _as_clauses(whole: Floats, parts: Floats, *, limits: bool) -> Floats:
@@ -184,16 +184,15 @@ def _as_clauses(whole: Floats, parts: Floats, *, limits: bool) -> Floats:
         of_parts = np.where(same, of_parts, parts[:, 1:].max(axis=1)) if same.any() else np.zeros(len(parts))
     if of_parts.min() <= _A_WISH:
         return whole
-    both = _together(parts, np.ones(len(parts)), limits=limits)
-    return whole if both is None else both
+    return _together(whole, parts, np.ones(len(parts)), limits=limits)
 
 
-def _together(parts: Floats, weight: NDArray[np.float64], *, limits: bool) -> Floats | None:
+def _together(whole: Floats, parts: Floats, weight: NDArray[np.float64], *, limits: bool) -> Floats:
     """Return the mean of what P parts ask for ``[1 + 2 K]``, each less what is far behind its first concept.
 
     Args:
         limits: Whether a later part that asks for the contrary of an earlier one only limits it; else they
-            contradict each other, and the answer is None.
+            contradict each other, and the whole is read as it stands.
     """
     of_concept = parts[:, 1:].reshape(len(parts), -1, 2)
     near = of_concept.sum(axis=2) >= FAR_BEHIND * of_concept.sum(axis=2).max(axis=1, keepdims=True)
@@ -203,7 +202,7 @@ def _together(parts: Floats, weight: NDArray[np.float64], *, limits: bool) -> Fl
         side, side_before = (each[..., 0] - each[..., 1] for each in (kept[later], before))
         contrary = (np.minimum(abs(side), abs(side_before)) > _A_FLIP) & (side * side_before < 0)
         if contrary.any() and not limits:
-            return None
+            return whole
         kept[later][contrary] = 0.0
     weight = np.where(kept.sum(axis=(1, 2)) > 0, weight, np.minimum(weight, _OF_NO_WISH))
     mean: Floats = np.append(0.0, np.tensordot(weight, kept, 1).ravel() / np.sum(weight))
@@ -277,8 +276,7 @@ def _as_list(whole: Floats, parts: Floats, *, apart: bool, limits: bool) -> Floa
     about = {(each - 1) // 2 for each in meant}
     is_about = misheard or int(whole[1:].argmax()) // 2 in about
     if of_part.min() > _A_WISH and len(meant) > 1 and is_about:
-        both = _together(parts, np.ones(len(parts)), limits=limits)
-        return whole if both is None else both
+        return _together(whole, parts, np.ones(len(parts)), limits=limits)
     return whole
 
 

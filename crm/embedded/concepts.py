@@ -125,8 +125,8 @@ class ConceptClassifier:
         texts = [(row, text) for row, each in enumerate(clauses) for text in dict.fromkeys(each.texts())]
         read = self._averaged([text for _, text in texts], [groups[row] for row, _ in texts], bulk=bulk)
         of_text: list[dict[str, Floats]] = [{} for _ in clauses]
-        for (row, text), prob in zip(texts, read, strict=True):
-            of_text[row][text] = prob
+        for (row, text), as_it_stands in zip(texts, read, strict=True):
+            of_text[row][text] = as_it_stands
         prob = np.stack([each.read(of_text[row]) for row, each in enumerate(clauses)])
         plain = ~turns(criteria)[:, :N_TURNS_OF_LESS].any(axis=1)
         prob[plain, 2 * self.countable + 2 :: 2] *= _PLAINLY_LESS

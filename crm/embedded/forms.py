@@ -200,7 +200,7 @@ def compared(criterion: str) -> tuple[str, str] | None:
 
 
 def sentences(criterion: str) -> tuple[str, ...]:
-    """Return the sentences of a criterion, and what stands after a colon or a dash, by themselves.
+    """Return the sentences of a criterion, and what stands after a colon or a semicolon, by themselves.
 
     Why something is wished is one, too: “short answers, because I read on the bus”. Empty where there is one
     only; what is quoted is never parted.
@@ -225,9 +225,10 @@ def is_context(sentence: str) -> bool:
 
     So it is with one that only points back at what was said: “is that so hard”.
     """
-    if _POINTS_BACK.match(sentence) or _NO_TIME.match(sentence.replace("’", "'")):
+    plain = sentence.replace("’", "'")
+    if _POINTS_BACK.match(plain) or _NO_TIME.match(plain):
         return True
-    return _CONTEXT.match(sentence.replace("’", "'")) is not None and not turns([sentence]).any()
+    return _CONTEXT.match(plain) is not None and not turns([plain]).any()
 
 
 def limits(criterion: str, parts: Sequence[str]) -> bool:

@@ -360,12 +360,12 @@ def train_styles(
         held = replace(seen, attacks=gaming - ordinary.mean(axis=0))
         directions = fit_styles(before, held, StyleOptions(seed=seed), on_progress)
     wider = np.float32(widening(directions, before, seen.difference))
-    joined = dict(arrays) | {
+    changed: dict[str, NDArray[Any]] = {
         "concept_directions": directions.astype(np.float16),
         "concept_gains": arrays["concept_gains"] * wider,
         "version": np.array(version),
     }
-    np.savez_compressed(out, **joined)  # type: ignore[arg-type]
+    _save_with(arrays, changed, out)
     typer.echo(
         f"{np.count_nonzero(seen.said):,} comparisons of {len(seen.said):,} pairs; of "
         f"{np.count_nonzero(kept.said):,} on unseen instructions {kept.right(directions):.3f} are right, "
@@ -378,7 +378,6 @@ def train_scope(
     weights: Annotated[Path, typer.Option(help="Weights of an embedded CRM.")] = EMBEDDED_FILE,
     out: Annotated[Path, typer.Option(help="Where the weights with the new classifier go.")] = CHECKPOINTS
     / EMBEDDED_FILE.name,
-    representation: Annotated[Path, typer.Option(help="The fitted representation.")] = REPRESENTATION_FILE,
     preferences: PreferencesOption = PREFERENCES,
     further: FurtherOption = OWN_ANNOTATIONS,
     modern: ModernOption = MODERN_ANNOTATIONS,
@@ -389,11 +388,11 @@ def train_scope(
     from crm.training.safeguards import fit_scope_classifier  # noqa: PLC0415
 
     _make_folder_of(out)
-    arrays = _arrays_of(weights, Representation.load(representation))
+    arrays = load_arrays(weights, "general")
     lists = [each for file in (preferences, further, modern) for each in read_criteria_lists(file, "train")]
     fair = list(dict.fromkeys(text for each in lists for text in each))
     scope = fit_scope_classifier((fair, *_worded()), seed)
-    np.savez_compressed(out, **{**arrays, **scope.arrays()})  # type: ignore[arg-type]
+    _save_with(arrays, scope.arrays(), out)
     flagged = sum(reason is not None for reason in scope.reasons(fair[:1000]))
     typer.echo(f"{len(fair):,} fair criteria, of the first 1,000 {flagged} are flagged: {out}")
 
@@ -437,8 +436,7 @@ def train_general(
     arrays = _arrays_of(weights, encode.features)
     before = arrays["general"].astype(np.float32)
     general = _fitted_general(modern, corpora, encode, (instructions, prompts, seed))
-    joined = dict(arrays) | {"general": general, "version": np.array(version)}
-    np.savez_compressed(out, **joined)  # type: ignore[arg-type]
+    _save_with(arrays, {"general": general, "version": np.array(version)}, out)
     pairs, prob = read_typical_verdicts(modern, corpora, "dev", LeftOut())
     with progress_bar("responses of unseen instructions") as on_progress:
         unseen = Verdicts(encoded_pairs(pairs, encode, on_progress)[0], prob)
@@ -594,6 +592,11 @@ def _arrays_of(weights: Path, fitted: Representation) -> Mapping[str, NDArray[An
             "over: name weights of the same one."
         )
     return arrays
+
+
+def _save_with(arrays: Mapping[str, NDArray[Any]], changed: Mapping[str, NDArray[Any]], out: Path) -> None:
+    """Write the arrays of weights to another file, with some of them changed."""
+    np.savez_compressed(out, **{**arrays, **changed})  # type: ignore[arg-type]
 
 
 def _make_folder_of(out: Path) -> None:
