@@ -4,6 +4,7 @@
 - ``representation``: what is stored of a response instead of its text, its relevance to the query included
 - ``projection``: its product with what criteria ask for
 - ``style``: the counted properties in it
+- ``token_axes``: how it speaks, as heard in each of its tokens
 - ``encoder``: the sentence encoder; ``minilm``: the same in NumPy, for a few short texts
 - ``passages``: a response part by part, for wishes that one of its sentences meets
 - ``counts``: what is counted exactly in it; ``evidence``: where in its text that stands

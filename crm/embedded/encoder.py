@@ -18,7 +18,8 @@ from scipy.special import softmax
 from tokenizers import Tokenizer
 
 from crm.embedded.blocks import LowRank, Rows
-from crm.embedded.minilm import last_states_of_each, load_minilm
+from crm.embedded.minilm import N_LAYERS, last_states_of_each, load_minilm
+from crm.embedded.token_axes import TOKEN_LAYER, TokenAxes
 from parsing.documents import read_json
 from parsing.files import read_bytes
 
@@ -30,6 +31,7 @@ MAX_WINDOWS = 4
 ``benchmarks.long_responses`` measures what fewer or more of them give."""
 STATE_LAYER = 4
 """Layer whose mean state is kept beside the embedding: early layers still carry tone and wording."""
+_LAYERS = (TOKEN_LAYER, STATE_LAYER, N_LAYERS)
 _BATCH_TOKENS = 4096
 _MAX_CACHED = 2048
 
@@ -65,10 +67,12 @@ class Encoded:
     Attributes:
         embedding: Unit-length sentence embeddings ``[N, 384]``.
         state: Mean hidden state of layer ``STATE_LAYER`` over the tokens ``[N, 384]``.
+        heard: Mean over the tokens of what was heard in each ``[N, H]``; H is 0 where nothing listened.
     """
 
     embedding: NDArray[np.float32]
     state: NDArray[np.float32]
+    heard: NDArray[np.float32]
 
 
 class SentenceEncoder:
@@ -109,9 +113,10 @@ class SentenceEncoder:
         *,
         bulk: bool = False,
         max_windows: int | None = MAX_WINDOWS,
+        listener: TokenAxes | None = None,
         progress: ProgressCallback | None = None,
     ) -> Encoded:
-        """Embedding and early state of every text; equal texts are read once.
+        """Embedding and early state of every text, and what a listener hears; equal texts are read once.
 
         A text longer than one window is the token-weighted mean of its windows. Of more than
         ``max_windows`` so many are read, evenly spread from the first to the last; None for all. With
@@ -122,25 +127,51 @@ class SentenceEncoder:
         distinct = list(dict.fromkeys(texts))
         windows, owner = self._windows(distinct, max_windows)
         lengths = [len(window) for window in windows]
-        sums = np.zeros((2, len(distinct), DIMENSIONS), dtype=np.float32)
+        widths = (DIMENSIONS, DIMENSIONS, 0 if listener is None else listener.hidden_size)
+        early, last, heard = (np.zeros((len(distinct), width), dtype=np.float32) for width in widths)
         tokens = np.zeros((len(distinct), 1), dtype=np.float32)
+        read_states = self._bulk_states if bulk else self._states
         done = 0
         for batch in _batches(lengths):
             owners = [owner[index] for index in batch]
-            token_sums = self._bulk_token_sums if bulk else self._token_sums
-            states = token_sums([windows[index] for index in batch])
-            for part in range(2):
-                np.add.at(sums[part], owners, states[part])
+            of_batch = [windows[index] for index in batch]
+            states, starts = read_states(of_batch), _starts(of_batch)
+            np.add.at(early, owners, np.add.reduceat(states[STATE_LAYER], starts))
+            np.add.at(last, owners, np.add.reduceat(states[N_LAYERS], starts))
+            if listener is not None:
+                np.add.at(heard, owners, np.add.reduceat(listener.heard(states[TOKEN_LAYER]), starts))
             np.add.at(tokens[:, 0], owners, [lengths[index] for index in batch])
             done += len(batch)
             if progress is not None:
                 progress(done * len(texts) // len(windows), len(texts))
-        norms = np.linalg.norm(sums[1], axis=1, keepdims=True)
+        norms, tokens = np.linalg.norm(last, axis=1, keepdims=True), np.maximum(tokens, 1.0)
         number_of = {text: number for number, text in enumerate(distinct)}
         place = [number_of[text] for text in texts]
-        return Encoded(
-            (sums[1] / np.maximum(norms, 1e-12))[place], (sums[0] / np.maximum(tokens, 1.0))[place]
-        )
+        means = last / np.maximum(norms, 1e-12), early / tokens, heard / tokens
+        return Encoded(*(each[place] for each in means))
+
+    def token_states(
+        self,
+        texts: Sequence[str],
+        *,
+        max_windows: int | None = MAX_WINDOWS,
+        progress: ProgressCallback | None = None,
+    ) -> list[NDArray[np.float16]]:
+        """Return the hidden states of layer ``TOKEN_LAYER`` of each text's tokens ``[T, 384]``, as ``encode``
+        reads them in bulk."""
+        windows, owner = self._windows(texts, max_windows)
+        states: list[NDArray[np.float16]] = [np.empty((0, DIMENSIONS), np.float16)] * len(windows)
+        done = 0
+        for batch in _batches([len(window) for window in windows]):
+            of_batch = [windows[index] for index in batch]
+            read = self._bulk_states(of_batch)[TOKEN_LAYER].astype(np.float16)
+            for index, rows in zip(batch, np.split(read, _starts(of_batch)[1:]), strict=True):
+                states[index] = rows
+            done += len(batch)
+            if progress is not None:
+                progress(done * len(texts) // len(windows), len(texts))
+        bounds = np.cumsum([0, *np.bincount(owner, minlength=len(texts))]).tolist()
+        return [np.concatenate(states[start:stop]) for start, stop in pairwise(bounds)]
 
     def count_windows(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return in how many windows each of N texts would be read whole ``[N]``."""
@@ -163,20 +194,19 @@ class SentenceEncoder:
         kept = np.concatenate([_spread(*span, most) for span in pairwise([0, *last.tolist()])]).tolist()
         return [all_windows[place] for place in kept], [owner[place] for place in kept]
 
-    def _token_sums(self, windows: list[list[int]]) -> list[Rows]:
-        """Return sums over tokens of the early and the last hidden states, each ``[len(windows), 384]``."""
-        states, starts = self._minilm.states(windows), _starts(windows)
-        return [np.add.reduceat(states[layer], starts) for layer in (STATE_LAYER, -1)]
+    def _states(self, windows: list[list[int]]) -> Mapping[int, Rows]:
+        """Return hidden states of windows of together T tokens, by layers that are needed ``[T, 384]``."""
+        states = self._minilm.states(windows)
+        return {layer: states[layer] for layer in _LAYERS}
 
-    def _bulk_token_sums(self, windows: list[list[int]]) -> list[Rows]:
+    def _bulk_states(self, windows: list[list[int]]) -> Mapping[int, Rows]:
         """Return the same, computed with PyTorch."""
         import torch  # noqa: PLC0415
 
         ids, mask = _padded(windows)
         with self._lock, torch.inference_mode(), _in_bfloat16_where_quick():
             states = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
-        weights = mask.unsqueeze(-1)
-        return [(states[layer].float() * weights).sum(dim=1).numpy() for layer in (STATE_LAYER, -1)]
+        return {layer: states[layer][mask.bool()].float().numpy() for layer in _LAYERS}
 
 
 @cache

@@ -48,7 +48,7 @@ def reasons(
     contributions = difference * direction
     found = [
         *_content(contributions[features.content]),
-        *_wording(contributions[features.wording], difference[features.wording], features),
+        *_wording(contributions, difference[features.wording], features),
         *_style(contributions[features.style], difference[features.style], style_a, style_b, features.sheet),
         *_relevance(contributions[features.relevance], difference[features.relevance]),
     ]
@@ -63,10 +63,10 @@ def _content(contributions: Floats) -> Iterator[Reason]:
 
 
 def _wording(contributions: Floats, difference: Floats, features: Representation) -> Iterator[Reason]:
-    first_tone = len(contributions) - len(features.tones)
+    of_wording, first_tone = contributions[features.wording], len(difference) - len(features.tones)
     for index, tone in enumerate(features.tones, start=first_tone):
-        yield Reason(tone.more if difference[index] > 0 else tone.less, float(contributions[index]))
-    rest = float(contributions[:first_tone].sum())
+        yield Reason(tone.more if difference[index] > 0 else tone.less, float(of_wording[index]))
+    rest = float(of_wording[:first_tone].sum() + contributions[features.manner].sum())
     yield Reason(UNNAMED[2 + (rest <= 0)], rest)
 
 

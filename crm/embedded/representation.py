@@ -7,7 +7,8 @@ A response becomes a vector φ of parts, each scaled to about unit spread and st
   onto *tones*: directions between sentences written in a tone and the same sentences written plainly;
 - *style*: counted properties (see ``crm.embedded.style``), whose raw counts are kept beside φ so that an
   explanation can quote them;
-- *relevance*: how the response relates to the query.
+- *relevance*: how the response relates to the query;
+- *manner*: axes of what a small network hears in single tokens (``crm.embedded.token_axes``).
 
 Beside φ lie the exact counts (``crm.embedded.counts``), by which wishes that can be counted are judged, and
 its passages (``crm.embedded.passages``), for wishes that a sentence meets.
@@ -33,6 +34,7 @@ from crm.embedded.counts import count_names, exact_counts
 from crm.embedded.encoder import DIMENSIONS, MAX_WINDOWS, Encoded, ProgressCallback, sentence_encoder
 from crm.embedded.passages import MAX_PASSAGES, PassageSpace
 from crm.embedded.style import StyleSheet, style_sheet, words
+from crm.embedded.token_axes import TOKEN_ARRAYS, TokenAxes
 from crm.errors import UnavailableError
 from crm.paths import REPRESENTATION_FILE
 from parsing.arrays import read_arrays, read_some_arrays
@@ -96,7 +98,7 @@ def _embedded(queries: tuple[str, ...]) -> dict[str, NDArray[np.float32]]:
     return dict(zip(queries, sentence_encoder().encode(queries, bulk=True).embedding, strict=True))
 
 
-NAME = "minilm-style-5"
+NAME = "minilm-style-6"
 """Under which vectors of the bundled representation are stored."""
 MISSING = np.uint64(0)
 """Digest in place of a response that an LLM did not give."""
@@ -117,6 +119,7 @@ _ARRAYS = (
     "relevance_mean",
     "relevance_spread",
     "max_windows",
+    *TOKEN_ARRAYS,
     *(f"passage_{each.name}" for each in fields(PassageSpace)),
 )
 
@@ -142,6 +145,7 @@ class Representation:
         style_spread: Standard deviation of the same ``[S]``.
         relevance_mean: Mean relevance features of the fitting responses ``[R]``.
         relevance_spread: Standard deviation of the same ``[R]``.
+        token_axes: What hears the manner of its tokens.
         passages: The space in which its passages are stored.
         max_windows: Of a response, at most so many windows are read, spread over it; None for all. Counts and
             passages are of the whole.
@@ -156,6 +160,7 @@ class Representation:
     style_spread: NDArray[np.float32]
     relevance_mean: NDArray[np.float32]
     relevance_spread: NDArray[np.float32]
+    token_axes: TokenAxes
     passages: PassageSpace
     max_windows: int | None = MAX_WINDOWS
 
@@ -180,9 +185,15 @@ class Representation:
         return slice(self.style.stop, self.style.stop + len(self.relevance_mean))
 
     @property
+    def manner(self) -> slice:
+        """Columns of φ that hold the axes of tokens."""
+        return slice(self.relevance.stop, self.relevance.stop + self.token_axes.size)
+
+    @property
     def size(self) -> int:
         """Number of features D."""
-        return DIMENSIONS + len(self.projection.T) + len(self.style_mean) + len(self.relevance_mean)
+        size: int = self.manner.stop
+        return size
 
     @property
     def step(self) -> float:
@@ -195,6 +206,7 @@ class Representation:
         arrays = (
             *(self.state_mean, self.projection, self.style_mean, self.style_spread),
             *(self.relevance_mean, self.relevance_spread),
+            *self.token_axes.arrays().values(),
             *self.passages.arrays().values(),
         )
         read = f"windows {self.max_windows}".encode()
@@ -213,7 +225,7 @@ class Representation:
             ``[N, C]`` exact counts, ``passages`` int8 ``[N, MAX_PASSAGES, E]``, ``digest`` uint64 ``[N]``.
         """
         given = [text or "" for text in texts]
-        encoded = sentence_encoder().encode(given, bulk=True, max_windows=self.max_windows, progress=progress)
+        encoded = self.read(given, progress)
         counts = self.sheet.count(given)
         digests = [MISSING if text is None else text_digest(text) for text in texts]
         return {
@@ -223,6 +235,12 @@ class Representation:
             "passages": self.passages.encode(given),
             "digest": np.array(digests, dtype=np.uint64),
         }
+
+    def read(self, texts: Sequence[str], progress: ProgressCallback | None = None) -> Encoded:
+        """Return what the encoder makes of N texts, as far as they are read."""
+        return sentence_encoder().encode(
+            texts, bulk=True, max_windows=self.max_windows, listener=self.token_axes, progress=progress
+        )
 
     def relate(self, texts: Sequence[str], queries: Sequence[str], encoded: Encoded) -> NDArray[np.float32]:
         """Relevance of N responses ``[N, R]``, average where the query is blank."""
@@ -237,7 +255,9 @@ class Representation:
         wording = (encoded.state - self.state_mean) @ self.projection
         style = (self.sheet.transform(counts) - self.style_mean) / self.style_spread
         close = (related - self.relevance_mean) / self.relevance_spread
-        features = np.concatenate([encoded.embedding / _EMBEDDING_SPREAD, wording, style, close], axis=1)
+        manner = self.token_axes.along(encoded.heard)
+        content = encoded.embedding / _EMBEDDING_SPREAD
+        features = np.concatenate([content, wording, style, close, manner], axis=1)
         quantised: NDArray[np.int8] = np.rint(np.clip(features, -_CLIP, _CLIP) / _STEP).astype(np.int8)
         return quantised
 
@@ -265,6 +285,7 @@ class Representation:
             relevance_mean=self.relevance_mean,
             relevance_spread=self.relevance_spread,
             max_windows=np.array(_ALL if self.max_windows is None else self.max_windows),
+            **self.token_axes.arrays(),  # type: ignore[arg-type]
             **self.passages.arrays(),  # type: ignore[arg-type]
         )
 
@@ -288,6 +309,7 @@ class Representation:
             arrays["style_spread"],
             arrays["relevance_mean"],
             arrays["relevance_spread"],
+            TokenAxes.from_arrays(arrays),
             PassageSpace.from_arrays(arrays),
             int(arrays["max_windows"]) or None,
         )

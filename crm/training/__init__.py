@@ -3,6 +3,7 @@
 - `concepts`: the classifier that reads wishes; `wish_decoder`: the language model beside it
 - `encoded`: encoded responses, kept between trainings
 - `comparisons`: which of two responses has more of a style; `styles`: the directions fitted to them
+- `token_axes`: fits what hears the manner of a response, to the same comparisons
 - `tones`: passages that contrast in tone or style; `adversarial`: gaming responses and ordinary ones
 - `embedded`: fits the representation and the networks of the embedded CRM
 - `passages`: the space in which criteria are held against passages, and how much that counts

@@ -56,7 +56,7 @@ generally preferred, and for the other side, are judged equally well."""
 _WIN_RATE_ERROR = (0.3, 0.6, 0.8, 0.5)
 """By how much win rates miss a careful reader's, in log-odds, of counted, known, other and no criteria:
 chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.gold_rankings``)."""
-VERSION = "11"
+VERSION = "12"
 _ORDINARY = 256
 """Pairs whose differences are kept to tell criteria at odds."""
 
@@ -107,7 +107,7 @@ def train_representation(
     fitted = replace(
         fit_representation(
             *(encoded.state, style_sheet().count(texts), related, read_tone_contrasts()),
-            bundled_representation().passages,
+            bundled_representation(),
         ),
         max_windows=windows or None,
     )
@@ -315,6 +315,67 @@ def train_embedded(
     typer.echo(
         f"{len(pairs)} pairs, {len(data.criterion)} judged criteria, {members} networks, "
         f"{time.monotonic() - started:.0f} s, {out.stat().st_size / 1e6:.1f} MB: {out}"
+    )
+
+
+@app.command("axes")
+def train_axes(
+    weights: Annotated[Path, typer.Option(help="Weights where fitting starts.")] = EMBEDDED_FILE,
+    representation: Annotated[
+        Path, typer.Option(help="The representation that they read.")
+    ] = REPRESENTATION_FILE,
+    out: Annotated[Path, typer.Option(help="Where the representation with new axes goes.")] = CHECKPOINTS
+    / REPRESENTATION_FILE.name,
+    out_weights: Annotated[
+        Path, typer.Option(help="Where the weights go, in which nothing goes by the axes yet.")
+    ] = CHECKPOINTS / EMBEDDED_FILE.name,
+    corpora: CorporaOption = CORPORA,
+    epochs: Annotated[int, typer.Option(min=1, help="How often every pair is seen.")] = 24,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    encoded: EncodedOption = None,
+) -> None:
+    """Fit what hears the manner of a response to comparisons; train styles after it, and compute all stored
+    representations again."""
+    from crm.training.comparisons import read_style_comparisons  # noqa: PLC0415
+    from crm.training.encoded import ResponseEncoder  # noqa: PLC0415
+    from crm.training.token_axes import (  # noqa: PLC0415
+        HeardVerdicts,
+        TokenAxesOptions,
+        TokenStates,
+        fit_token_axes,
+        without_axes,
+    )
+
+    _make_folder_of(out)
+    _make_folder_of(out_weights)
+    encode = ResponseEncoder(Representation.load(representation), encoded)
+    before = encode.features
+    arrays, concepts = _arrays_of(weights, before), concept_classifier()
+    styles, left_out = concepts.names[concepts.countable :], LeftOut()
+    pairs, said = read_style_comparisons(corpora, styles, left_out=left_out)
+    say_left_out(left_out, len(pairs), corpora)
+    number = {answer: 0 for pair in pairs for answer in query_responses(pair)}
+    number = {answer: place for place, answer in enumerate(number)}
+    with progress_bar("responses") as on_progress:
+        features = encode(list(number), on_progress)[0]
+    with progress_bar("their tokens") as on_progress:
+        states = TokenStates.of([text for text, _ in number], before.max_windows, on_progress)
+    data = HeardVerdicts(
+        states,
+        features[:, : before.manner.start],
+        np.array([[number[answer] for answer in query_responses(pair)] for pair in pairs]),
+        said,
+    )
+    start = arrays["concept_directions"].astype(np.float32)[:, : before.manner.start]
+    with progress_bar("steps") as on_progress:
+        axes = fit_token_axes(start, data, TokenAxesOptions(epochs=epochs, seed=seed), on_progress)
+    fitted = replace(before, token_axes=axes)
+    fitted.save(out)
+    changed = without_axes(arrays, before, fitted)
+    _save_with(arrays, changed, out_weights)
+    typer.echo(
+        f"{np.count_nonzero(said):,} comparisons of {len(pairs):,} pairs, {axes.size} axes, digest "
+        f"{fitted.digest[:12]}: {out}; weights for “crm train styles”: {out_weights}"
     )
 
 

@@ -19,7 +19,6 @@ from crm.embedded.countable import counted_margins, counted_wishes
 from crm.embedded.counts import amounts, count_names
 from crm.embedded.encoder import DIMENSIONS, ProgressCallback, sentence_encoder
 from crm.embedded.model import CRITERION_SCALE, Member, query_responses
-from crm.embedded.passages import PassageSpace
 from crm.embedded.reliability import COUNTED, KNOWN, WORDING, kind_of
 from crm.embedded.representation import NAME, Representation
 from crm.embedded.style import style_sheet
@@ -37,14 +36,15 @@ def fit_representation(
     style_counts: NDArray[np.float32],
     related: NDArray[np.float32],
     contrasts: Sequence[ToneContrast],
-    passages: PassageSpace,
+    kept: Representation,
 ) -> Representation:
-    """Fit axes of wording and the scale of style and relevance features; passages are stored as they were.
+    """Fit axes of wording and the scale of style and relevance features.
 
     Args:
         states: Early encoder states of N responses ``[N, 384]``.
         style_counts: Their raw style counts ``[N, S]``.
         related: Their relevance to the queries ``[N, R]``.
+        kept: A representation whose axes of tokens and passages stay as they are.
     """
     sheet = style_sheet()
     mean = states.mean(axis=0)
@@ -61,7 +61,8 @@ def fit_representation(
         style_spread=np.maximum(style.std(axis=0), 1e-3),
         relevance_mean=related.mean(axis=0),
         relevance_spread=np.maximum(related.std(axis=0), 1e-3),
-        passages=passages,
+        token_axes=kept.token_axes,
+        passages=kept.passages,
     )
 
 

@@ -38,7 +38,7 @@ class StyleOptions:
     axes: int = 16
     shared: float = 200.0
     own: float = 300.0
-    held: float = 8.0
+    held: float = 1.0
     steps: int = 1200
     batch: int = 512
     learning_rate: float = 2e-3
@@ -79,8 +79,7 @@ def fit_styles(
         directions: Where to start, and what a penalty holds them to ``[S, D]``.
     """
     chosen = options or StyleOptions()
-    varies = data.difference.std(axis=0)
-    spread = np.maximum(varies, _LEAST_SPREAD * np.median(varies))
+    spread = feature_spread(data.difference)
     start = torch.from_numpy((directions * spread).astype(np.float32))
     difference = torch.from_numpy((data.difference / spread).astype(np.float32))
     said = torch.from_numpy(data.said.astype(np.float32))
@@ -90,6 +89,13 @@ def fit_styles(
         fitted += _fit(start, (difference, said, attacks), chosen, chosen.seed + number)
         report(number + 1, chosen.fits)
     return np.asarray(fitted / chosen.fits / spread, dtype=np.float32)
+
+
+def feature_spread(difference: Floats) -> Floats:
+    """Return by how much features differ in pairs ``[D]``, of the differences of P ``[P, D]``."""
+    varies = difference.std(axis=0)
+    spread: Floats = np.maximum(varies, _LEAST_SPREAD * np.median(varies))
+    return spread
 
 
 def widening(fitted: Floats, before: Floats, difference: Floats) -> float:

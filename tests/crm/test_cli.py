@@ -128,6 +128,8 @@ class TestScore:
             (["evaluate", "absent.jsonl"], "There is no file absent.jsonl"),
             (["train", "embedded", "--representation", "absent.npz"], "There is no file absent.npz"),
             (["train", "styles", "--weights", "absent.npz"], "There is no file absent.npz"),
+            (["train", "axes", "--weights", "absent.npz"], "There is no file absent.npz"),
+            (["train", "axes", "--representation", "absent.npz"], "There is no file absent.npz"),
             (
                 ["train", "general", "--corpora", "absent"],
                 "The default ranking ∅ is fitted on people's votes",

@@ -70,6 +70,7 @@ def fitted() -> dict[str, Any]:
         "style_spread": np.ones(len(NAMES), dtype=np.float32),
         "relevance_mean": np.zeros(len(RELEVANCE), dtype=np.float32),
         "relevance_spread": np.ones(len(RELEVANCE), dtype=np.float32),
+        "token_axes": representation().token_axes,
         "passages": representation().passages,
     }
 

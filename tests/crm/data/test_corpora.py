@@ -153,6 +153,7 @@ def test_listing_loads_nothing(annotations: Path, tmp_path: Path, run_main: Run)
         ("train", "classifier", "--out", "mine"),
         ("train", "representation"),
         ("train", "styles"),
+        ("train", "axes"),
         ("evaluation-sets",),
         ("evaluate", PREFERENCES),
     ],

@@ -423,13 +423,13 @@ class TestWeights:
         np.testing.assert_allclose(loaded.direction(warm), original.direction(warm), atol=0.01)
 
     def test_the_bundled_ones_are_those_of_the_bundled_representation(self) -> None:
-        assert EmbeddedCRM.load(EMBEDDED_FILE).version == embedded_crm().version == "11"
+        assert EmbeddedCRM.load(EMBEDDED_FILE).version == embedded_crm().version == "12"
 
     def test_those_of_another_representation_are_refused(self, tmp_path: Path) -> None:
         arrays = load_arrays(EMBEDDED_FILE)
         np.savez(tmp_path / "other.npz", **{**arrays, "representation_digest": np.array("0" * 64)})
         with pytest.raises(
-            UnavailableError, match="another version of the representation minilm-style-5: train it again"
+            UnavailableError, match="another version of the representation minilm-style-6: train it again"
         ):
             EmbeddedCRM.load(tmp_path / "other.npz")
 

@@ -77,6 +77,7 @@ def test_features_are_counted_in_steps_and_clipped() -> None:
     encoded = Encoded(
         np.full((1, DIMENSIONS), DIMENSIONS**-0.5, np.float32),
         fitted.state_mean[None] + 1000,
+        np.zeros((1, fitted.token_axes.hidden_size), np.float32),
     )
     [quantised] = fitted.quantise(encoded, fitted.sheet.count([""]), fitted.relate([""], [QUERY], encoded))
 
@@ -92,7 +93,8 @@ def test_the_parts_follow_each_other() -> None:
     assert fitted.content.stop == fitted.wording.start
     assert fitted.wording.stop == fitted.style.start
     assert fitted.style.stop == fitted.relevance.start
-    assert fitted.relevance.stop == fitted.size
+    assert fitted.relevance.stop == fitted.manner.start
+    assert fitted.manner.stop == fitted.size
     assert len(fitted.projection.T) >= len(fitted.tones)
 
 

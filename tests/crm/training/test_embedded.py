@@ -200,10 +200,10 @@ def test_a_fitted_representation_has_axes_of_unit_spread() -> None:
     )
     counts = generator.poisson(3, size=(600, len(NAMES))).astype(np.float32)
     related = generator.uniform(size=(600, 4)).astype(np.float32)
-    fitted = fit_representation(states, counts, related, TWO_TONES, representation().passages)
+    fitted = fit_representation(states, counts, related, TWO_TONES, representation())
 
     assert fitted.projection.shape == (DIMENSIONS, COMPONENTS + 2)
-    assert fitted.size == DIMENSIONS + COMPONENTS + 2 + len(NAMES) + 4
+    assert fitted.size == DIMENSIONS + COMPONENTS + 2 + len(NAMES) + 4 + representation().token_axes.size
     assert fitted.tones == tuple(contrast.tone for contrast in TWO_TONES)
     wording = (states - fitted.state_mean) @ fitted.projection
     np.testing.assert_allclose(wording.mean(axis=0), 0, atol=1e-3)
@@ -220,7 +220,7 @@ def test_a_style_feature_that_never_varies_does_not_divide_by_zero() -> None:
     states = np.random.default_rng(0).normal(size=(600, DIMENSIONS)).astype(np.float32)
     fitted = fit_representation(
         *(states, np.zeros((600, len(NAMES)), np.float32), np.zeros((600, 4), np.float32), [TWO_TONES[0]]),
-        representation().passages,
+        representation(),
     )
 
     assert (fitted.style_spread > 0).all()
