@@ -38,7 +38,7 @@ class StyleOptions:
     axes: int = 16
     shared: float = 200.0
     own: float = 300.0
-    held: float = 1.0
+    held: float = 4.0
     steps: int = 1200
     batch: int = 512
     learning_rate: float = 2e-3
