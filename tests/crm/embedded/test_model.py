@@ -98,8 +98,8 @@ class TestByLLM:
         np.testing.assert_allclose(read.penalty, held.penalty, rtol=1e-5, atol=1e-5)
 
     def test_scores_of_gaming_responses_are_the_same_at_the_second_time(self) -> None:
-        # Random features are so unlike responses that the guard holds them back.
-        features = random_features(4, 30)
+        # Some random features are so unlike responses that the guard holds them back.
+        features = random_features(4, 120)
         held, read = ArrayBenchmark(features), BenchmarkByLLM(features)
         assert (embedded_crm().margins(CriteriaSet(), held).penalty > 1).any()
         for criteria in (CriteriaSet(), CriteriaSet.of(["warm"]), CriteriaSet.of(["concise and direct"])):
