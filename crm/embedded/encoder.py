@@ -31,7 +31,6 @@ MAX_WINDOWS = 4
 ``benchmarks.long_responses`` measures what fewer or more of them give."""
 STATE_LAYER = 4
 """Layer whose mean state is kept beside the embedding: early layers still carry tone and wording."""
-_LAYERS = (TOKEN_LAYER, STATE_LAYER, N_LAYERS)
 _BATCH_TOKENS = 4096
 _MAX_CACHED = 2048
 
@@ -126,24 +125,17 @@ class SentenceEncoder:
         """
         distinct = list(dict.fromkeys(texts))
         windows, owner = self._windows(distinct, max_windows)
-        lengths = [len(window) for window in windows]
         widths = (DIMENSIONS, DIMENSIONS, 0 if listener is None else listener.hidden_size)
         early, last, heard = (np.zeros((len(distinct), width), dtype=np.float32) for width in widths)
         tokens = np.zeros((len(distinct), 1), dtype=np.float32)
-        read_states = self._bulk_states if bulk else self._states
-        done = 0
-        for batch in _batches(lengths):
+        layers = (STATE_LAYER, N_LAYERS) if listener is None else (STATE_LAYER, N_LAYERS, TOKEN_LAYER)
+        for batch, states, starts in self._read(windows, layers, len(texts), bulk=bulk, progress=progress):
             owners = [owner[index] for index in batch]
-            of_batch = [windows[index] for index in batch]
-            states, starts = read_states(of_batch), _starts(of_batch)
             np.add.at(early, owners, np.add.reduceat(states[STATE_LAYER], starts))
             np.add.at(last, owners, np.add.reduceat(states[N_LAYERS], starts))
             if listener is not None:
                 np.add.at(heard, owners, np.add.reduceat(listener.heard(states[TOKEN_LAYER]), starts))
-            np.add.at(tokens[:, 0], owners, [lengths[index] for index in batch])
-            done += len(batch)
-            if progress is not None:
-                progress(done * len(texts) // len(windows), len(texts))
+            np.add.at(tokens[:, 0], owners, [len(windows[index]) for index in batch])
         norms, tokens = np.linalg.norm(last, axis=1, keepdims=True), np.maximum(tokens, 1.0)
         number_of = {text: number for number, text in enumerate(distinct)}
         place = [number_of[text] for text in texts]
@@ -161,15 +153,12 @@ class SentenceEncoder:
         reads them in bulk."""
         windows, owner = self._windows(texts, max_windows)
         states: list[NDArray[np.float16]] = [np.empty((0, DIMENSIONS), np.float16)] * len(windows)
-        done = 0
-        for batch in _batches([len(window) for window in windows]):
-            of_batch = [windows[index] for index in batch]
-            read = self._bulk_states(of_batch)[TOKEN_LAYER].astype(np.float16)
-            for index, rows in zip(batch, np.split(read, _starts(of_batch)[1:]), strict=True):
+        for batch, read, starts in self._read(
+            windows, (TOKEN_LAYER,), len(texts), bulk=True, progress=progress
+        ):
+            of_batch = np.split(read[TOKEN_LAYER].astype(np.float16), starts[1:])
+            for index, rows in zip(batch, of_batch, strict=True):
                 states[index] = rows
-            done += len(batch)
-            if progress is not None:
-                progress(done * len(texts) // len(windows), len(texts))
         bounds = np.cumsum([0, *np.bincount(owner, minlength=len(texts))]).tolist()
         return [np.concatenate(states[start:stop]) for start, stop in pairwise(bounds)]
 
@@ -194,19 +183,39 @@ class SentenceEncoder:
         kept = np.concatenate([_spread(*span, most) for span in pairwise([0, *last.tolist()])]).tolist()
         return [all_windows[place] for place in kept], [owner[place] for place in kept]
 
-    def _states(self, windows: list[list[int]]) -> Mapping[int, Rows]:
-        """Return hidden states of windows of together T tokens, by layers that are needed ``[T, 384]``."""
-        states = self._minilm.states(windows)
-        return {layer: states[layer] for layer in _LAYERS}
+    def _read(
+        self,
+        windows: list[list[int]],
+        layers: Sequence[int],
+        n_texts: int,
+        *,
+        bulk: bool,
+        progress: ProgressCallback | None,
+    ) -> Iterator[tuple[list[int], Mapping[int, Rows], NDArray[np.intp]]]:
+        """Yield batches of windows: their places, the hidden states of their T tokens by layer ``[T, 384]``,
+        and at which of these each window begins."""
+        read_states = self._bulk_states if bulk else self._states
+        done = 0
+        for batch in _batches([len(window) for window in windows]):
+            of_batch = [windows[index] for index in batch]
+            yield batch, read_states(of_batch, layers), _starts(of_batch)
+            done += len(batch)
+            if progress is not None:
+                progress(done * n_texts // len(windows), n_texts)
 
-    def _bulk_states(self, windows: list[list[int]]) -> Mapping[int, Rows]:
+    def _states(self, windows: list[list[int]], layers: Sequence[int]) -> Mapping[int, Rows]:
+        """Return hidden states of windows of together T tokens, by layer ``[T, 384]``."""
+        states = self._minilm.states(windows)
+        return {layer: states[layer] for layer in layers}
+
+    def _bulk_states(self, windows: list[list[int]], layers: Sequence[int]) -> Mapping[int, Rows]:
         """Return the same, computed with PyTorch."""
         import torch  # noqa: PLC0415
 
         ids, mask = _padded(windows)
         with self._lock, torch.inference_mode(), _in_bfloat16_where_quick():
             states = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
-        return {layer: states[layer][mask.bool()].float().numpy() for layer in _LAYERS}
+        return {layer: states[layer][mask.bool()].float().numpy() for layer in layers}
 
 
 @cache

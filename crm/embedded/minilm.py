@@ -88,10 +88,8 @@ class MiniLM:
             outputs += (inputs @ right.T) @ left.T
 
     def _normalised(self, name: str, inputs: Rows) -> Rows:
-        centred = inputs - inputs.mean(axis=1, keepdims=True)
-        variance = np.square(centred).mean(axis=1, keepdims=True)
-        normalised: Rows = centred / np.sqrt(variance + _EPSILON)
-        return normalised * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+        scaled: Rows = normalised(inputs, _EPSILON) * self.weights[f"{name}.weight"]
+        return scaled + self.weights[f"{name}.bias"]
 
 
 @dataclass(frozen=True)
@@ -123,6 +121,14 @@ def _attend(asked: Rows, offered: Rows, value: Rows) -> Rows:
     share = softmax(asked @ offered.transpose(0, 2, 1) / np.float32(asked.shape[2] ** 0.5), axis=2)
     taken: Rows = (share @ value).transpose(1, 0, 2).reshape(value.shape[1], -1)
     return taken
+
+
+def normalised(rows: Rows, epsilon: np.float32) -> Rows:
+    """Return rows with mean 0 and variance 1 each (Ba et al. 2016, https://arxiv.org/abs/1607.06450)."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    variance = np.square(centred).mean(axis=1, keepdims=True)
+    scaled: Rows = centred / np.sqrt(variance + epsilon)
+    return scaled
 
 
 def gelu(inputs: Rows) -> Rows:

@@ -160,15 +160,13 @@ class EmbeddedCRM:
 
     def judge(self, questions: Sequence[Question]) -> list[Verdict]:
         """Judge pairs of texts; each distinct response and criterion is encoded once."""
-        answers = list(dict.fromkeys(answer for item in questions for answer in query_responses(item.pair)))
-        row = {answer: index for index, answer in enumerate(answers)}
+        answers, rows = distinct_answers([item.pair for item in questions])
         encoded = self._features.encode([text for text, _ in answers], [query for _, query in answers])
         features = encoded["features"]
         penalty = self._penalty(features)
         self._learn([criterion for item in questions for criterion in item.criteria])
         verdicts = []
-        for item in questions:
-            pair = [row[answer] for answer in query_responses(item.pair)]
+        for item, pair in zip(questions, rows, strict=True):
             difference = features[pair[0]].astype(np.float32) - features[pair[1]]
             difference *= self._features.step
             ahead = penalty[pair[1]] - penalty[pair[0]]
@@ -586,6 +584,14 @@ QueryResponse = tuple[str, str]
 def query_responses(pair: Pair) -> tuple[QueryResponse, QueryResponse]:
     """Return both responses, each with the query."""
     return (pair.response_a, pair.query), (pair.response_b, pair.query)
+
+
+def distinct_answers(pairs: Sequence[Pair]) -> tuple[list[QueryResponse], NDArray[np.intp]]:
+    """Return the distinct responses of P pairs, each with its query, and which two are in each ``[P, 2]``."""
+    answers = list(dict.fromkeys(answer for pair in pairs for answer in query_responses(pair)))
+    place = {answer: number for number, answer in enumerate(answers)}
+    rows = [[place[answer] for answer in query_responses(pair)] for pair in pairs]
+    return answers, np.array(rows, dtype=np.intp).reshape(len(pairs), 2)
 
 
 @cache

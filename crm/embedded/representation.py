@@ -225,7 +225,9 @@ class Representation:
             ``[N, C]`` exact counts, ``passages`` int8 ``[N, MAX_PASSAGES, E]``, ``digest`` uint64 ``[N]``.
         """
         given = [text or "" for text in texts]
-        encoded = self.read(given, progress)
+        encoded = sentence_encoder().encode(
+            given, bulk=True, max_windows=self.max_windows, listener=self.token_axes, progress=progress
+        )
         counts = self.sheet.count(given)
         digests = [MISSING if text is None else text_digest(text) for text in texts]
         return {
@@ -235,12 +237,6 @@ class Representation:
             "passages": self.passages.encode(given),
             "digest": np.array(digests, dtype=np.uint64),
         }
-
-    def read(self, texts: Sequence[str], progress: ProgressCallback | None = None) -> Encoded:
-        """Return what the encoder makes of N texts, as far as they are read."""
-        return sentence_encoder().encode(
-            texts, bulk=True, max_windows=self.max_windows, listener=self.token_axes, progress=progress
-        )
 
     def relate(self, texts: Sequence[str], queries: Sequence[str], encoded: Encoded) -> NDArray[np.float32]:
         """Relevance of N responses ``[N, R]``, average where the query is blank."""

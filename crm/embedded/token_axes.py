@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.embedded.minilm import gelu
+from crm.embedded.minilm import gelu, normalised
 from crm.protocol import Floats
 
 TOKEN_LAYER = 2
 """Layer of the encoder whose states are read: later ones are about content, and tell styles less well."""
-_EPSILON = 1e-5
+_EPSILON = np.float32(1e-5)
 _PREFIX = "tokens_"
 
 
@@ -51,12 +51,12 @@ class TokenAxes:
 
     def heard(self, states: Floats) -> Floats:
         """Return what the network makes of T tokens ``[T, H]``, by their states ``[T, 384]``."""
-        heard: Floats = gelu(normalised(states) @ self.hidden_weight + self.hidden_bias)
+        heard: Floats = gelu(normalised(states, _EPSILON) @ self.hidden_weight + self.hidden_bias)
         return heard
 
     def along(self, heard: Floats) -> Floats:
         """Return where N texts stand along the axes ``[N, K]``, by the mean of their tokens ``[N, H]``."""
-        along: Floats = normalised(heard) @ self.output_weight + self.output_bias
+        along: Floats = normalised(heard, _EPSILON) @ self.output_weight + self.output_bias
         return along
 
     def arrays(self) -> dict[str, Floats]:
@@ -70,10 +70,3 @@ class TokenAxes:
 
 
 TOKEN_ARRAYS = tuple(_PREFIX + each.name for each in fields(TokenAxes))
-
-
-def normalised(rows: Floats) -> Floats:
-    """Return rows with mean 0 and variance 1 each (Ba et al. 2016, https://arxiv.org/abs/1607.06450)."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    scaled: Floats = centred / np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + np.float32(_EPSILON))
-    return scaled

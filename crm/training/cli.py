@@ -16,7 +16,7 @@ from crm.embedded.concepts import concept_classifier
 from crm.embedded.encoder import MAX_WINDOWS, sentence_encoder
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
-from crm.embedded.model import query_responses, save_weights
+from crm.embedded.model import distinct_answers, save_weights
 from crm.embedded.reliability import KindsOfReliability
 from crm.embedded.representation import Representation, load_arrays
 from crm.embedded.representation import representation as bundled_representation
@@ -100,7 +100,7 @@ def train_representation(
     pairs = [item.pair for item, _ in _split("train", (preferences, further), corpora, left_out)]
     say_left_out(left_out, len(pairs), corpora)
     _make_folder_of(out)
-    answers = list(dict.fromkeys(answer for pair in pairs for answer in query_responses(pair)))
+    answers, _ = distinct_answers(pairs)
     texts = [text for text, _ in answers]
     with progress_bar("responses") as on_progress:
         encoded = sentence_encoder().encode(
@@ -357,25 +357,18 @@ def train_axes(
     styles, left_out = concepts.names[concepts.countable :], LeftOut()
     pairs, said = read_style_comparisons(corpora, styles, left_out=left_out)
     say_left_out(left_out, len(pairs), corpora)
-    number = {answer: 0 for pair in pairs for answer in query_responses(pair)}
-    number = {answer: place for place, answer in enumerate(number)}
+    answers, rows = distinct_answers(pairs)
     with progress_bar("responses") as on_progress:
-        features = encode(list(number), on_progress)[0]
+        features = encode(answers, on_progress)[0]
     with progress_bar("their tokens") as on_progress:
-        states = TokenStates.of([text for text, _ in number], before.max_windows, on_progress)
-    data = HeardVerdicts(
-        states,
-        features[:, : before.manner.start],
-        np.array([[number[answer] for answer in query_responses(pair)] for pair in pairs]),
-        said,
-    )
+        states = TokenStates.of([text for text, _ in answers], before.max_windows, on_progress)
+    data = HeardVerdicts(states, features[:, : before.manner.start], rows, said)
     start = arrays["concept_directions"].astype(np.float32)[:, : before.manner.start]
     with progress_bar("steps") as on_progress:
         axes = fit_token_axes(start, data, TokenAxesOptions(epochs=epochs, seed=seed), on_progress)
     fitted = replace(before, token_axes=axes)
     fitted.save(out)
-    changed = without_axes(arrays, before, fitted)
-    _save_with(arrays, changed, out_weights)
+    _save_with(arrays, without_axes(arrays, before, fitted), out_weights)
     typer.echo(
         f"{np.count_nonzero(said):,} comparisons of {len(pairs):,} pairs, {axes.size} axes, digest "
         f"{fitted.digest[:12]}: {out}; weights for “crm train styles”: {out_weights}"

@@ -18,7 +18,7 @@ from crm.embedded.concepts import ConceptClassifier
 from crm.embedded.countable import counted_margins, counted_wishes
 from crm.embedded.counts import amounts, count_names
 from crm.embedded.encoder import DIMENSIONS, ProgressCallback, sentence_encoder
-from crm.embedded.model import CRITERION_SCALE, Member, query_responses
+from crm.embedded.model import CRITERION_SCALE, Member, distinct_answers
 from crm.embedded.reliability import COUNTED, KNOWN, WORDING, kind_of
 from crm.embedded.representation import NAME, Representation
 from crm.embedded.style import style_sheet
@@ -281,12 +281,9 @@ def encoded_pairs(
     pairs: Sequence[Pair], encode: ResponseEncoder, progress: ProgressCallback | None = None
 ) -> tuple[Floats, NDArray[np.float16]]:
     """φ(A) − φ(B) of every pair ``[P, D]`` and the counts of both ``[P, 2, C]``."""
-    answers = list(dict.fromkeys(answer for pair in pairs for answer in query_responses(pair)))
+    answers, rows = distinct_answers(pairs)
     features, counts = encode(answers, progress)
-    row = {answer: index for index, answer in enumerate(answers)}
-    first, second = (
-        [row[answer] for answer in side] for side in zip(*map(query_responses, pairs), strict=True)
-    )
+    first, second = rows.T
     difference: Floats = features[first]
     difference -= features[second]
     return difference, np.stack([counts[first], counts[second]], axis=1)

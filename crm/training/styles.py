@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.nn import functional
 
 from crm.protocol import Floats
@@ -113,27 +114,24 @@ def widening(fitted: Floats, before: Floats, difference: Floats) -> float:
 
 
 def _fit(
-    start: torch.Tensor,
-    data: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    start: Tensor,
+    data: tuple[Tensor, Tensor, Tensor],
     options: StyleOptions,
     seed: int,
 ) -> NDArray[np.float64]:
     difference, said, attacks = data
     draw = torch.Generator().manual_seed(seed)
-    axes = (torch.randn(options.axes, start.shape[1], generator=draw) * 0.01).requires_grad_()
-    along = torch.zeros(len(start), options.axes, requires_grad=True)
-    own = torch.zeros_like(start, requires_grad=True)
-    optimizer = torch.optim.Adam([axes, along, own], lr=options.learning_rate)
+    turned = TurnedDirections(start, options, draw)
+    optimizer = torch.optim.Adam(turned.parameters, lr=options.learning_rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, options.learning_rate, total_steps=options.steps
     )
     for _ in range(options.steps):
         rows = torch.randint(len(difference), (options.batch,), generator=draw)
-        change = along @ axes + own
+        change = turned.change()
         margins = difference[rows] @ (start + change).T
         missed = (functional.softplus(-margins * said[rows]) * said[rows].abs()).sum()
-        penalty = options.own * own.square().sum()
-        penalty = penalty + options.shared * (along.square().sum() + axes.square().sum())
+        penalty = turned.penalty()
         if len(attacks):
             penalty = penalty + options.held * (attacks @ change.T).square().sum() / len(attacks)
         loss = missed / options.batch + penalty / 2 / len(difference)
@@ -141,5 +139,35 @@ def _fit(
         torch.autograd.backward(loss)
         optimizer.step()
         schedule.step()
-    fitted: NDArray[np.float64] = (start + along @ axes + own).detach().numpy().astype(np.float64)
+    fitted: NDArray[np.float64] = turned.directions().detach().numpy().astype(np.float64)
     return fitted
+
+
+class TurnedDirections:
+    """Directions of S styles on the way: what is added to where they start, a part in few axes that all share
+    and a part that each has of its own."""
+
+    def __init__(self, start: Tensor, options: StyleOptions, draw: torch.Generator | None = None) -> None:
+        """Add nothing yet to the directions ``[S, D]``; the axes are drawn."""
+        self._start, self._options = start, options
+        self._axes = (torch.randn(options.axes, start.shape[1], generator=draw) * 0.01).requires_grad_()
+        self._along = torch.zeros(len(start), options.axes, requires_grad=True)
+        self._own = torch.zeros_like(start, requires_grad=True)
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        """What is fitted."""
+        return [self._axes, self._along, self._own]
+
+    def change(self) -> Tensor:
+        """What is added ``[S, D]``."""
+        return self._along @ self._axes + self._own
+
+    def directions(self) -> Tensor:
+        """Where they are ``[S, D]``."""
+        return self._start + self.change()
+
+    def penalty(self) -> Tensor:
+        """Both parts squared, each by its weight."""
+        penalty = self._options.own * self._own.square().sum()
+        return penalty + self._options.shared * (self._along.square().sum() + self._axes.square().sum())

@@ -9,7 +9,7 @@ fitted with them are given away; ``crm train styles`` fits them anew to the axes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from crm.embedded.encoder import DIMENSIONS, ProgressCallback, sentence_encoder
 from crm.embedded.representation import Representation
 from crm.embedded.token_axes import TokenAxes
 from crm.protocol import Floats
-from crm.training.styles import feature_spread
+from crm.training.styles import StyleOptions, TurnedDirections, feature_spread
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class TokenAxesOptions:
 
     Attributes:
         tokens: That are drawn of a longer response at a step, half from one place and half from another.
-        shared: Penalty of the squared part of directions in ``common`` axes that all styles share.
-        own: Penalty of the squared part that each style has of its own.
+        along: Penalty of the squared weights that styles have on the axes.
+        styles: Of the directions of styles, which are fitted with them.
     """
 
     hidden: int = 192
@@ -45,9 +45,7 @@ class TokenAxesOptions:
     learning_rate: float = 1e-3
     weight_decay: float = 0.05
     along: float = 1e-3
-    common: int = 16
-    shared: float = 200.0
-    own: float = 300.0
+    styles: StyleOptions = field(default_factory=StyleOptions)
     seed: int = 0
 
 
@@ -155,14 +153,15 @@ def fit_token_axes(
     features = torch.from_numpy((data.features / spread).astype(np.float32))
     said = torch.from_numpy(data.said.astype(np.float32))
     listener = _Listener(chosen)
-    turned = _Directions(torch.from_numpy((directions * spread).astype(np.float32)), chosen)
+    turned = TurnedDirections(torch.from_numpy((directions * spread).astype(np.float32)), chosen.styles)
+    weight = (torch.randn(len(directions), chosen.axes) * 0.1).requires_grad_()
     steps = chosen.epochs * max(1, len(data.pairs) // chosen.batch)
     rates = [chosen.learning_rate, 3 * chosen.learning_rate, 2 * chosen.learning_rate]
     optimizer = torch.optim.AdamW(
         [
             {"params": listener.parameters(), "weight_decay": chosen.weight_decay},
-            {"params": [turned.along], "weight_decay": 0.0},
-            {"params": [turned.axes, turned.shared, turned.own], "weight_decay": 0.0},
+            {"params": [weight], "weight_decay": 0.0},
+            {"params": turned.parameters, "weight_decay": 0.0},
         ],
         lr=chosen.learning_rate,
     )
@@ -172,9 +171,10 @@ def fit_token_axes(
         looked_at = data.states.drawn(np.concatenate([first, second]), chosen.tokens, draw)
         one, other = listener(*map(torch.from_numpy, looked_at)).tensor_split(2)
         margins = (features[first] - features[second]) @ turned.directions().T
-        margins = margins + (one - other) @ turned.along.T
+        margins = margins + (one - other) @ weight.T
         missed = functional.softplus(-margins * said[rows]) * said[rows].abs()
-        loss = missed.sum() / chosen.batch + turned.penalty(len(data.pairs))
+        loss = missed.sum() / chosen.batch + turned.penalty() / 2 / len(data.pairs)
+        loss = loss + chosen.along * weight.square().sum()
         optimizer.zero_grad()
         torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(listener.parameters(), 1.0)
@@ -182,29 +182,6 @@ def fit_token_axes(
         schedule.step()
         report(step, steps)
     return of_unit_spread(listener.axes(), data.states)
-
-
-class _Directions:
-    """Directions of S styles: where they start, a part in axes that all share, one of their own, and a part
-    along the axes of tokens."""
-
-    def __init__(self, start: Tensor, options: TokenAxesOptions) -> None:
-        self._start, self._options = start, options
-        n_styles, size = start.shape
-        self.axes = (torch.randn(options.common, size) * 0.01).requires_grad_()
-        self.shared = torch.zeros(n_styles, options.common, requires_grad=True)
-        self.own = torch.zeros_like(start, requires_grad=True)
-        self.along = (torch.randn(n_styles, options.axes) * 0.1).requires_grad_()
-
-    def directions(self) -> Tensor:
-        directions: Tensor = self._start + self.shared @ self.axes + self.own
-        return directions
-
-    def penalty(self, n_pairs: int) -> Tensor:
-        in_common = self.shared.square().sum() + self.axes.square().sum()
-        held_back = self._options.own * self.own.square().sum() + self._options.shared * in_common
-        penalty: Tensor = held_back / 2 / n_pairs + self._options.along * self.along.square().sum()
-        return penalty
 
 
 def _batches(count: int, size: int, steps: int, draw: np.random.Generator) -> Iterator[NDArray[np.intp]]:
