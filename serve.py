@@ -15,6 +15,7 @@ from api.http import PATH, application
 from api.metrics import Metrics, Observe, ObservesRequests, log_request
 from api.settings import Settings
 from leaderboard.render.html import STYLE_SHEET
+from pages._ui.arenas import share_arenas
 from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_element
 from pages._ui.kept_files import LimitsKeptFiles
 from pages._ui.security import SecurityHeaders
@@ -26,6 +27,7 @@ END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + elements_ahead() 
 threadpool_limits(1, user_api="blas")
 SETTINGS = Settings.from_environment()
 set_up_log()
+share_arenas()
 
 METRICS = Metrics(shared_service) if SETTINGS.metrics else None
 

@@ -11,6 +11,7 @@
 - `training`: how judges are fitted; `evaluation`: how good a judge is
 - `doctor`: what is wrong with one
 - `cli`: ``python -m crm``; `cli_runner`: how all command lines end on bad input
-- `report_table`: tables of results; `progress`: bars, and lines in a log; `paths`: where bundled files lie
+- `report_table`: tables of results; `progress`: bars, and lines in a log; `paths`: where bundled files lie;
+  `processors`: how many there are
 - `errors`: what can go wrong, by what a caller can do about it
 """

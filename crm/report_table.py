@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from collections.abc import Sequence
@@ -13,13 +12,16 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from crm.processors import n_processors
+
 _CPU_DESCRIPTION = Path("/proc/cpuinfo")
 
 
 def describe_machine() -> str:
     """Processor, usable cores, GPU where there is one in use, and Python of this machine, for a note."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return ", ".join([_processor(), f"{cores} cores", *_gpu(), f"Python {platform.python_version()}"])
+    return ", ".join(
+        [_processor(), f"{n_processors()} cores", *_gpu(), f"Python {platform.python_version()}"]
+    )
 
 
 def _processor() -> str:

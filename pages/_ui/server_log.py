@@ -36,7 +36,8 @@ def _leave_to_root(logger: logging.Logger) -> None:
 
 
 @contextmanager
-def run_told(page: Page) -> Iterator[None]:
-    """Log one run of a page: which, how long, and by which kind of error it ended."""
-    with logs.told("page", page=page.url_path or "leaderboard"):
+def run_told(page: Page, waited: float) -> Iterator[None]:
+    """Log one run of a page: which, how long it waited for its turn, how long it took, and by which kind of
+    error it ended."""
+    with logs.told("page", page=page.url_path or "leaderboard", waited=round(waited, 4)):
         yield

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import cloudpickle
 
+from crm.processors import n_processors
 from precompute.engines import Item, Result
 from precompute.engines.answers import Answerer
 from precompute.errors import PrecomputeError
@@ -34,7 +35,7 @@ class ProcessEngine:
 
     def __init__(self, n_workers: int | None = None) -> None:
         """Use so many processes; None as many as this one may use processors."""
-        self.n_workers = n_workers or len(os.sched_getaffinity(0))
+        self.n_workers = n_workers or n_processors()
         self._pools: set[ProcessPoolExecutor] = set()
 
     def map(
