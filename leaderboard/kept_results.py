@@ -22,7 +22,7 @@ Rating: TypeAlias = Estimate | BradleyTerry
 """Win rates with what intervals are made from."""
 
 _MEGABYTE = 1_000_000
-_JUDGED, _ESTIMATES, _CONTROL_TERMS = 48 * _MEGABYTE, 64 * _MEGABYTE, 32 * _MEGABYTE
+_JUDGED, _ESTIMATES, _CONTROL_TERMS = 32 * _MEGABYTE, 24 * _MEGABYTE, 32 * _MEGABYTE
 _FEW = 4
 """So many are kept of what every ranking of a benchmark needs, however large they are."""
 _RANKINGS, _LEADERBOARDS, _MISSES = 64, 256, 256
@@ -47,7 +47,7 @@ class KeptResults:
     """
 
     def __init__(self, share: int = 1) -> None:
-        """Keep at most 220 MB or so beside benchmarks, or so many times less."""
+        """Keep at most 140 MB or so beside benchmarks, or so many times less."""
         self.loaded: SharedCache[LoadedBenchmark] = SharedCache(_FEW)
         self.matrices: SharedCache[NDArray[np.float32]] = SharedCache(_JUDGED // share, bytes_of, least=_FEW)
         self.margins: SharedCache[Margins] = SharedCache(_JUDGED // share, bytes_of, least=_FEW)
