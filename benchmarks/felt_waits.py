@@ -35,6 +35,8 @@ app = typer.Typer(add_completion=False)
 
 WARM_UP = 12.0
 """Seconds that somebody reads the first page before they click on."""
+_READING = 5.0
+"""Seconds that somebody looks at a ranking before they go to another page."""
 CHOOSING = 5.0
 """Seconds in which somebody finds the file that they upload."""
 _FINISHED = "[data-test-script-state=notRunning]"
@@ -51,7 +53,13 @@ def chart_tab(page: Page) -> float:
 
 
 def topics_page(page: Page) -> float:
-    """Go to the map of what people ask about."""
+    """Go to the map of what people ask about, having read the ranking for some seconds."""
+    page.wait_for_timeout(_READING * 1e3)
+    return topics_page_at_once(page)
+
+
+def topics_page_at_once(page: Page) -> float:
+    """Go there as soon as the ranking stands."""
     link = page.locator("a[href$='/topics']").first
     return _timed(link.click, page.locator(_CHART).first.wait_for)
 
@@ -106,6 +114,7 @@ def history_upload(page: Page) -> float:
 WAITS: dict[str, Callable[[Page], float]] = {
     "Chart tab": chart_tab,
     "Topics page": topics_page,
+    "Topics page, as soon as the ranking stands": topics_page_at_once,
     "First comparison of five views": compare_example,
     "First answer in the interview": interview_answer,
     f"First upload of {6 * _ROUNDS} past choices": history_upload,

@@ -41,18 +41,29 @@ _FILE = re.compile(r"[\w.-]+\.js")
 _IMPORTED = re.compile(r"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
 """Another file that a file of code cannot do without."""
 _LOAD_AHEAD = """
-let typed = 0;
-addEventListener("keydown", () => { typed = Date.now(); }, { capture: true });
-const load = () => import("CODE").catch(() => {});
-const frugal = navigator.connection?.saveData || matchMedia("(hover: none)").matches;
-const waiting = frugal || setInterval(() => {
+let typed = 0, waiting;
+const load = () => {
+  clearInterval(waiting);
+  removeEventListener("pointerover", approach);
+  import("CODE").catch(() => {});
+};
+const approach = (event) => {
+  if (event.target.closest?.("a[href$='/topics'], [role=tab]")) load();
+};
+const look = () => {
   if (Date.now() - typed < 2000) return;
   if (!document.querySelector("[data-test-script-state=notRunning] .usl-ranking")) return;
   clearInterval(waiting);
   (window.requestIdleCallback ?? setTimeout)(load);
-}, 2000);
+};
+if (!navigator.connection?.saveData && !matchMedia("(hover: none)").matches) {
+  addEventListener("keydown", () => { typed = Date.now(); }, { capture: true });
+  addEventListener("pointerover", approach);
+  waiting = setInterval(look, 2000);
+}
 """
-"""Loads a file when a ranking stands and nobody types, but not where data is scarce, as on phones."""
+"""Loads a file when a ranking stands and nobody types, or when the pointer comes to where there are charts;
+but not where data is scarce, as on phones."""
 
 
 def style_element(style: str) -> str:
