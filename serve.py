@@ -5,6 +5,9 @@ import gc
 
 gc.disable()  # While modules are imported it finds nothing, and takes a sixth of the time.
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
@@ -20,7 +23,7 @@ from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_
 from pages._ui.kept_files import LimitsKeptFiles
 from pages._ui.security import SecurityHeaders
 from pages._ui.server_log import set_up_log
-from pages._ui.session import shared_service
+from pages._ui.session import prepare_first_page, shared_service
 
 END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + elements_ahead() + charts_ahead()
 # Threads of a product wait for each other: on busy cores a wish took 3 seconds to read, by one thread 0.2.
@@ -41,7 +44,15 @@ if METRICS is not None:
     observers.append(METRICS.observe)
 middleware.insert(0, Middleware(ObservesRequests, observers=observers))
 
-app = st.App("app.py", routes=routes, middleware=middleware)
+
+@asynccontextmanager
+async def prepared(_: st.App) -> AsyncIterator[None]:
+    """Prepare the first page once the server is up."""
+    prepare_first_page()
+    yield
+
+
+app = st.App("app.py", lifespan=prepared, routes=routes, middleware=middleware)
 
 gc.freeze()  # What the modules hold stays to the end, and is not looked through again and again.
 gc.enable()

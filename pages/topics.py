@@ -18,7 +18,8 @@ _ATLASES_KEPT = 4
 _POOL, _BENCHMARK = "pool", "benchmark"
 _HOW_TO = """
 Topics are looked for in a pool of queries: of files, of benchmarks, or of people's votes.
-`python -m precompute pool mine queries.csv` makes a pool, and `python -m precompute cluster mine` finds its topics.
+`python -m precompute pool mine queries.csv` makes a pool,
+and `python -m precompute cluster mine` finds its topics.
 """
 """In lines, as a block of code would have the browser load what colours one."""
 
