@@ -11,23 +11,23 @@ from contextlib import asynccontextmanager
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
-from threadpoolctl import threadpool_limits
 
 from api import metrics
 from api.http import PATH, application
 from api.metrics import Metrics, Observe, ObservesRequests, log_request
 from api.settings import Settings
+from crm.processors import compute_in_one_thread
 from leaderboard.render.html import STYLE_SHEET
+from pages._ui.ahead import prepare_first_page
 from pages._ui.arenas import share_arenas
 from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_element
 from pages._ui.kept_files import LimitsKeptFiles
 from pages._ui.security import SecurityHeaders
 from pages._ui.server_log import set_up_log
-from pages._ui.session import prepare_first_page, shared_service
+from pages._ui.session import shared_service
 
 END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + elements_ahead() + charts_ahead()
-# Threads of a product wait for each other: on busy cores a wish took 3 seconds to read, by one thread 0.2.
-threadpool_limits(1, user_api="blas")
+compute_in_one_thread()
 SETTINGS = Settings.from_environment()
 set_up_log()
 share_arenas()

@@ -19,6 +19,7 @@ from crm.cli import app as crm_app
 from crm.cli import score
 from crm.cli_runner import run_cli
 from crm.errors import CRMError
+from crm.processors import compute_in_one_thread
 from db import DatabaseError
 from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.__main__ import rank
@@ -64,6 +65,7 @@ def mcp() -> None:
     from api.agents import mcp_server  # noqa: PLC0415  # takes long to import
     from leaderboard.service import Service  # noqa: PLC0415
 
+    compute_in_one_thread()
     service = Service.open()
     mcp_server(lambda: service).run()
 

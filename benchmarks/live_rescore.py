@@ -22,7 +22,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from benchmarks._report import Report, duration, size
 from crm.cli_runner import run_cli
@@ -30,6 +29,7 @@ from crm.criteria import CriteriaSet
 from crm.embedded.model import embedded_crm
 from crm.embedded.representation import NAME
 from crm.errors import CRMError
+from crm.processors import compute_in_one_thread
 from crm.report_table import describe_machine, peak_memory
 from db import Database, DatabaseError
 from leaderboard.benchmark import LoadedBenchmark
@@ -130,7 +130,7 @@ def _resized_array(array: NDArray[Any], rows: NDArray[np.intp], columns: NDArray
 
 def measure(database_url: str, case: Case, repetitions: int) -> tuple[str, ...]:
     """Return the case's row, each repetition with a criterion never seen before, after one to warm up."""
-    threadpool_limits(1, user_api="blas")  # As in the server.
+    compute_in_one_thread()  # As the server does.
     service = ResizedService(Database.open(database_url), case)
     texts = (f"{quality}, {aspect}" for aspect, quality in product(_ASPECTS, _QUALITIES))
     timings = [_rescore(service, case, text) for text in islice(texts, repetitions + 1)][1:]

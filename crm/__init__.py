@@ -12,6 +12,6 @@
 - `doctor`: what is wrong with one
 - `cli`: ``python -m crm``; `cli_runner`: how all command lines end on bad input
 - `report_table`: tables of results; `progress`: bars, and lines in a log; `paths`: where bundled files lie;
-  `processors`: how many there are
+  `processors`: how many there are, and how they are shared
 - `errors`: what can go wrong, by what a caller can do about it
 """

@@ -1,10 +1,17 @@
-"""What the three command lines share: bad input ends with exit code 2 and one line, never a traceback."""
+"""What the three command lines share: bad input ends with exit code 2 and one line, never a traceback.
+
+And commands whose code is loaded when they are called, so that the others need not wait for it.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from parsing.messages import shown
 
@@ -23,6 +30,27 @@ def run_cli(app: typer.Typer, *fixable: type[Exception]) -> None:
         else:
             raise
     sys.exit(code or 0)
+
+
+def late_commands(modules: Mapping[str, str]) -> type[TyperGroup]:
+    """Return the class of a Typer application that has more commands than are loaded with it.
+
+    Args:
+        modules: Where each lies, by its name: a function that is called like it, with underscores.
+    """
+
+    class Group(TyperGroup):
+        def list_commands(self, ctx: Any) -> list[str]:
+            return [*super().list_commands(ctx), *modules]
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            if cmd_name not in modules:
+                return super().get_command(ctx, cmd_name)
+            alone = typer.Typer(add_completion=False)
+            alone.command(cmd_name)(getattr(import_module(modules[cmd_name]), cmd_name.replace("-", "_")))
+            return typer.main.get_command(alone)
+
+    return Group
 
 
 def _complain(message: str) -> int:

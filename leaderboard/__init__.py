@@ -31,7 +31,8 @@
 - `render`: figures, tables and texts for pages; `sentences`: what is written about a ranking
 - `export`: rankings and comparisons as CSV and JSON, and CSV back to ranks
 - `citation`: how a view is cited
-- `file_formats`: a leaderboard as a file of any format; `every_eval_ever`: that of a shared schema of results
+- `print_format`: how command lines print; `file_formats`: a leaderboard as a file of any format;
+  `every_eval_ever`: that of a shared schema of results
 - `limits`: what one visitor may make the server do, and all together
 - `logs`: what is logged for programs to read
 - `errors`: what can go wrong, each message one sentence that says how to fix it

@@ -19,28 +19,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crm.cli_runner import run_cli
+from crm.cli_runner import late_commands, run_cli
 from crm.criteria import CriteriaSet, Polarity
 from crm.errors import CRMError
+from crm.processors import compute_in_one_thread
 from db import DatabaseError
 from db.repositories.benchmarks import find_benchmark, get_benchmark
 from db.repositories.scores import get_win_rates, list_win_rates
-from leaderboard.elicitation.command import PrintFormat, criteria_from
-from leaderboard.elicitation.correcting_command import corrected_by
 from leaderboard.errors import LeaderboardError
 from leaderboard.export import correlations_json, read_ranking_csv, win_rates_csv
 from leaderboard.file_formats import FileFormat, file_of
 from leaderboard.grades_command import check_grades, grades_file
 from leaderboard.listed import Listed, monthly_costs
 from leaderboard.llm_facts.listing import Listing, use_per_day
-from leaderboard.many_critiques import critiques
-from leaderboard.query_checklists.command import query_checklists
-from leaderboard.query_checklists.foretelling_command import foretell_choices
-from leaderboard.query_checklists.training_file import checklist_training
+from leaderboard.print_format import PrintFormat
 from leaderboard.ranked import rank_view
 from leaderboard.render.picture import ranking_picture
 from leaderboard.result import Leaderboard
-from leaderboard.rubrics.command import rubric_grades
 from leaderboard.scoring_jobs.progress import progress_line
 from leaderboard.sentences import UNDER_FLOOR, interpret, missed_in_words
 from leaderboard.service import Service
@@ -61,7 +56,18 @@ from parsing.messages import quantity
 
 gc.enable()
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Rank LLMs for one person.")
+_OTHERS = late_commands(
+    {
+        "criteria-from": "leaderboard.elicitation.command",
+        "corrected-by": "leaderboard.elicitation.correcting_command",
+        "critiques": "leaderboard.many_critiques",
+        "rubric-grades": "leaderboard.rubrics.command",
+        "query-checklists": "leaderboard.query_checklists.command",
+        "foretell-choices": "leaderboard.query_checklists.foretelling_command",
+        "checklist-training": "leaderboard.query_checklists.training_file",
+    }
+)
+app = typer.Typer(cls=_OTHERS, add_completion=False, no_args_is_help=True, help="Rank LLMs for one person.")
 
 
 class RankFormat(StrEnum):
@@ -204,6 +210,7 @@ def rank(
         view = _view_of_profile(profile, view, context)
     _check_output(format, output)
     check_grades(view, grades, output)
+    compute_in_one_thread()
     service = Service.open(ranks_once=True)
     with progress_line(view.crm) as on_progress:
         # Only the table and a floor need ∅, which costs as much as the criteria.
@@ -271,15 +278,6 @@ def correlate_command(
         typer.echo(correlations_json(correlations))
     else:
         _print_correlations(correlations)
-
-
-app.command("criteria-from")(criteria_from)
-app.command("corrected-by")(corrected_by)
-app.command("critiques")(critiques)
-app.command("rubric-grades")(rubric_grades)
-app.command("query-checklists")(query_checklists)
-app.command("foretell-choices")(foretell_choices)
-app.command("checklist-training")(checklist_training)
 
 
 def _view_of_profile(file: Path, asked: View, context: typer.Context) -> View:

@@ -30,8 +30,8 @@ from leaderboard.critique import (
     review_of,
 )
 from leaderboard.critique_scores import SCORES, Scores
-from leaderboard.elicitation.command import PrintFormat
 from leaderboard.errors import LeaderboardError
+from leaderboard.print_format import PrintFormat
 from leaderboard.scoring_jobs.progress import status_line
 from leaderboard.selection import queries_with
 from leaderboard.service import Service

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -26,18 +25,12 @@ from leaderboard.elicitation.text import (
     summary_sentence,
 )
 from leaderboard.errors import LeaderboardError, UploadError
+from leaderboard.print_format import PrintFormat
 from leaderboard.scoring_jobs.progress import status_line
 from leaderboard.sentences import listed
 from leaderboard.service import Service
 from leaderboard.user_data.profiles import Profile
 from leaderboard.view import DEFAULT_BENCHMARK, View
-
-
-class PrintFormat(StrEnum):
-    """How a checklist, correlations, grades or critiques are printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def criteria_from(

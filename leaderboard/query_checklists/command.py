@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from leaderboard.benchmark import LoadedBenchmark, missing_texts_message
-from leaderboard.elicitation.command import PrintFormat
 from leaderboard.errors import LeaderboardError
+from leaderboard.print_format import PrintFormat
 from leaderboard.query_checklists.asking import (
     EXAMPLES_OPTION,
     FILE_ARGUMENT,

@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from leaderboard.elicitation.command import PrintFormat
 from leaderboard.elicitation.history.choices import ChoiceHistory, earlier_and_later, in_time
 from leaderboard.elicitation.history.learn import learn_from_history
 from leaderboard.errors import LeaderboardError
+from leaderboard.print_format import PrintFormat
 from leaderboard.query_checklists.asking import (
     EXAMPLES_OPTION,
     FILE_ARGUMENT,

@@ -14,9 +14,9 @@ from crm.criteria import CriteriaSet
 from crm.llm.tasks import AskedLLM
 from crm.paths import HOME
 from crm.report_table import ReportTable
-from leaderboard.elicitation.command import PrintFormat
 from leaderboard.errors import LeaderboardError
 from leaderboard.many_critiques import drawn_queries
+from leaderboard.print_format import PrintFormat
 from leaderboard.rubrics.beside_judge import JudgesGrades, judges_grades
 from leaderboard.rubrics.grading import RubricGrades, graded, graded_queries
 from leaderboard.scoring_jobs.progress import status_line

@@ -1,6 +1,7 @@
 """Parts of the pages, each drawing into the page that calls it.
 
 - `session`: the pages' list, the service, the view of this session and the link that carries it
+- `ahead`: what a server does before anybody comes
 - `first_page`: what the server puts into the page that the browser loads first: style, code of charts
 - `security`: what browsers are told that pages may do; `kept_files`: how much visitors may send
 - `turns`: how many pages are drawn at a time; `arenas`: how memory of threads is kept;

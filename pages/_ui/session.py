@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from threading import Thread
@@ -53,20 +53,6 @@ def service() -> Service:
     """Return the service of this process, with what this session has brought."""
     own: Service | None = st.session_state.get("session_service")
     return own or shared_service()
-
-
-def prepare_first_page() -> None:
-    """Have the database opened, the code of the first page loaded and its ranking made, in the background,
-    while the first browser loads Streamlit's code. What fails here is said on the page."""
-
-    def do_it() -> None:
-        with suppress(*SHOWN_ERRORS):
-            import pages._ui.ranking_tabs  # noqa: F401, PLC0415  # takes long to import
-
-            found = shared_service()
-            found.leaderboard(View(found.first_benchmark()))
-
-    Thread(target=do_it, name="first page", daemon=True).start()
 
 
 @st.cache_resource(show_spinner=False)

@@ -13,7 +13,7 @@ from db.repositories.benchmarks import find_benchmark, get_benchmark, list_bench
 from db.repositories.contents import upsert_llms
 from db.repositories.pools import list_pools
 from db.source_records import AnswerStatus
-from leaderboard.elicitation.command import PrintFormat
+from leaderboard.print_format import PrintFormat
 from parsing.messages import quantity
 from precompute.answers import export_answers
 from precompute.commands.options import open_database
