@@ -90,6 +90,12 @@ def command_of(module: str) -> Any:
     return typer.main.get_command(importlib.import_module(name).app)
 
 
+def commands_of(group: Any) -> dict[str, Any]:
+    """The commands of a group by name, those too whose code is loaded when they are called."""
+    context = typer.Context(group)
+    return {name: group.get_command(context, name) for name in group.list_commands(context)}
+
+
 def problem_with(line: str) -> str:
     """What is wrong with a command line; empty if nothing is."""
     bare = re.sub(r"[\[\]]", " ", line)
@@ -97,9 +103,10 @@ def problem_with(line: str) -> str:
     command = command_of(words.pop(0))
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
         name = words.pop(0)
-        if name not in command.commands:
-            return f"no command {name!r} beside {sorted(command.commands)}"
-        command = command.commands[name]
+        below = commands_of(command)
+        if name not in below:
+            return f"no command {name!r} beside {sorted(below)}"
+        command = below[name]
     known = {
         option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)
     }
@@ -114,7 +121,7 @@ def all_options() -> frozenset[str]:
     def options(command: Any) -> Iterator[str]:
         for parameter in command.params:
             yield from (*parameter.opts, *parameter.secondary_opts)
-        for below in getattr(command, "commands", {}).values():
+        for below in commands_of(command).values() if hasattr(command, "commands") else ():
             yield from options(below)
 
     modules = (
