@@ -12,6 +12,7 @@ _MOST_WORDS = 4
 _GOES_ON = re.compile(
     r"(but|yet|not|nor|or|so|if|when|unless|although|though|while|because|since|except|without|rather|"
     r"instead|even|especially|ideally|please|which|that|like|such|as|e\.g\.|i'm|i am|i have"
+    r"|pls|plz|thanks|thank you|thx|bitte|danke|svp|s'il (?:te|vous)|merci|por favor|gracias"
     r"|aber|sondern|nicht|damit|weil|wenn|mais|pas|parce|sauf|pero|sino|porque)\b",
     re.IGNORECASE,
 )
