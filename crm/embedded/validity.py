@@ -46,7 +46,7 @@ REASONS: Mapping[str, str] = {
 
 _KNOWN = 0.7
 """A criterion that names a known concept so plainly can be judged…"""
-_SURELY_OUT = 0.08
+_SURELY_OUT = 0.2
 """…unless it is judgeable with less than this probability."""
 _FOREIGN, _KNOWN_IN_FOREIGN_WORDS = 0.15, 0.55
 """So probably in another language, or with a word of one, a criterion in one of ``READ`` can be judged where
