@@ -52,10 +52,10 @@ class Turns:
             while self._waiting[0] is not me or (left := self._seconds_left()) > 0:
                 me.wait(left if self._waiting[0] is me else None)
             self._waiting.popleft()
-            self._begun[me] = self._clock()
+            self._begun[me] = begun = self._clock()
             self._call_next()
         try:
-            yield self._begun[me] - came
+            yield begun - came
         finally:
             with self._lock:
                 self._begun.pop(me, None)
