@@ -60,13 +60,11 @@ def main(
     """Count what is left out of each kind."""
     read = read_wishes_of_kinds(wishes)
     found = left_out(EmbeddedCRM.load(weights), read)
-    kinds = list(dict.fromkeys(wish.kind for wish in read))
-    groups = {
-        kind: [out for wish, out in zip(read, found, strict=True) if wish.kind == kind] for kind in kinds
-    }
-    groups["all that cannot be judged"] = [
-        out for wish, out in zip(read, found, strict=True) if wish.kind != JUDGEABLE
-    ]
+    groups: dict[str, list[bool]] = {}
+    for wish, out in zip(read, found, strict=True):
+        groups.setdefault(wish.kind, []).append(out)
+    beyond = [out for kind, group in groups.items() if kind != JUDGEABLE for out in group]
+    groups["all that cannot be judged"] = beyond
     Report(
         title="Wishes that are left out",
         columns=("kind", "wishes", "left out"),

@@ -40,15 +40,17 @@ def late_commands(modules: Mapping[str, str]) -> type[TyperGroup]:
     """
 
     class Group(TyperGroup):
-        def list_commands(self, ctx: Any) -> list[str]:
-            return [*super().list_commands(ctx), *modules]
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            not_loaded: dict[str, Any] = dict.fromkeys(modules)
+            self.commands.update(not_loaded)
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
-            if cmd_name not in modules:
-                return super().get_command(ctx, cmd_name)
-            alone = typer.Typer(add_completion=False)
-            alone.command(cmd_name)(getattr(import_module(modules[cmd_name]), cmd_name.replace("-", "_")))
-            return typer.main.get_command(alone)
+            if cmd_name in modules and self.commands[cmd_name] is None:
+                alone = typer.Typer(add_completion=False)
+                alone.command(cmd_name)(getattr(import_module(modules[cmd_name]), cmd_name.replace("-", "_")))
+                self.commands[cmd_name] = typer.main.get_command(alone)
+            return super().get_command(ctx, cmd_name)
 
     return Group
 

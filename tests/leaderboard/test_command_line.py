@@ -577,6 +577,13 @@ class TestCorrelate:
         refused(run_main(main, "correlate", "absent.csv"), "B.csv")
 
 
+def test_a_command_whose_code_is_loaded_late_is_guessed_at(run_main: Run) -> None:
+    code, _, said = run_main(main, "critique")
+
+    assert code == 2
+    assert "Did you mean 'critiques'?" in said
+
+
 def test_it_runs_as_a_module(bundled_file: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "leaderboard", "rank", "--topic", "Nonsense"],
