@@ -6,6 +6,7 @@ Accelerate divides models among GPUs only. Here it takes each processor for one 
 PyTorch's FSDP2 itself divides the model, over gloo.
 """
 
+import faulthandler
 import json
 import os
 import sys
@@ -21,6 +22,9 @@ from crm.training.classifier.examples import prepare
 from crm.training.classifier.options import Loss
 from crm.training.classifier.run import train
 from tests.crm.training.classifier.samples import QUICK, cat_examples
+
+_STUCK_AFTER = 240
+"""Seconds, before the test that waits gives up: a process that is stuck says where, and ends."""
 
 
 def take_processors_for_gpus() -> None:
@@ -50,6 +54,7 @@ class StopAt(TrainerCallback):
 
 def main(backbone: str, out: str, chosen: str, stop_at: str, gpus: str) -> None:
     """Train, or go on with what was stopped, on two kinds of answers, one of which is about cats."""
+    faulthandler.dump_traceback_later(_STUCK_AFTER, exit=True)
     if gpus == "pretended":
         take_processors_for_gpus()
     given = json.loads(chosen)

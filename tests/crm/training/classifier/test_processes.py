@@ -24,7 +24,10 @@ BACKBONES = {"bert": tiny_bert, "llama": tiny_llama}
 def together(
     backbone: Path, out: Path, options: dict[str, Any], stop_at: int = 0, gpus: str = "pretended"
 ) -> subprocess.CompletedProcess[str]:
-    """Train in two processes."""
+    """Train in two processes.
+
+    They speak through the loopback, as other addresses hang on what the machine's name resolves to.
+    """
     arguments = (str(backbone), str(out), json.dumps(options), str(stop_at), gpus)
     torchrun = (
         sys.executable,
@@ -39,7 +42,7 @@ def together(
     return subprocess.run(
         [*torchrun, "-m", "tests.crm.training.classifier.several_processes", *arguments],
         cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "GLOO_SOCKET_IFNAME": "lo"},
         capture_output=True,
         text=True,
         timeout=300,
