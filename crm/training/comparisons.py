@@ -1,9 +1,9 @@
 """Comparisons: which of two responses has more of a known concept, as a reader says.
 
-``comparisons.jsonl`` and ``later_comparisons.jsonl`` name, for pairs of similar length, the concepts of
-which one response clearly has more than the other. A training of the judge takes the first as criteria in the
-words of ``wishes/``, so that one reading of a pair teaches what twenty annotated wishes would; to both the
-directions of styles are fitted (``crm.training.styles``).
+``comparisons.jsonl``, ``later_comparisons.jsonl`` and ``further_comparisons.jsonl`` name, for pairs of similar
+length, the concepts of which one response clearly has more than the other. A training of the judge takes the
+first as criteria in the words of ``wishes/``, so that one reading of a pair teaches what twenty annotated
+wishes would; to all the directions of styles are fitted (``crm.training.styles``).
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from crm.training.concepts import Wish
 
 COMPARISONS = Path(__file__).with_name("comparisons.jsonl")
 LATER_COMPARISONS = Path(__file__).with_name("later_comparisons.jsonl")
+FURTHER_COMPARISONS = Path(__file__).with_name("further_comparisons.jsonl")
+ALL_COMPARISONS = COMPARISONS, LATER_COMPARISONS, FURTHER_COMPARISONS
+ALL_TYPICAL = LATER_COMPARISONS, FURTHER_COMPARISONS
+"""Comparisons whose readers also said which response a typical person would prefer."""
 Read = TypeVar("Read")
 _SAID_AS_LESS = 0.3
 """Share of the concepts that are put as a wish for less of them, which the other response then meets."""
@@ -77,7 +81,7 @@ def read_style_comparisons(
     styles: Sequence[str],
     *,
     split: str = "train",
-    paths: Sequence[Path] = (COMPARISONS, LATER_COMPARISONS),
+    paths: Sequence[Path] = ALL_COMPARISONS,
     left_out: LeftOut | None = None,
 ) -> tuple[list[Pair], NDArray[np.int8]]:
     """Read P compared pairs and what was said of S styles ``[P, S]``.

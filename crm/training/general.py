@@ -37,7 +37,7 @@ from crm.embedded.model import QueryResponse
 from crm.errors import CRMError
 from crm.paths import EMBEDDED_FILE
 from crm.protocol import Floats, Pair, probabilities
-from crm.training.comparisons import LATER_COMPARISONS, read_pairs
+from crm.training.comparisons import ALL_TYPICAL, read_pairs
 from crm.training.duels import ELO, Duels
 from parsing.documents import read_json, read_toml
 from parsing.files import read_bytes
@@ -278,7 +278,7 @@ def read_typical_verdicts(
     split: Literal["train", "dev"],
     left_out: LeftOut | None = None,
     *,
-    compared: Path = LATER_COMPARISONS,
+    compared: Sequence[Path] = ALL_TYPICAL,
 ) -> tuple[list[Pair], Floats]:
     """Read pairs of which annotators and readers said what a typical person would prefer.
 
@@ -299,7 +299,7 @@ def read_typical_verdicts(
         return {"a": sure, "b": 1.0 - sure, "tie": _TIE}[row["typical"]]
 
     found = [
-        each for file in (path, compared) for each in read_pairs(file, corpora, split, left_out, prefers_a)
+        each for file in (path, *compared) for each in read_pairs(file, corpora, split, left_out, prefers_a)
     ]
     return [pair for _, pair, _ in found], np.array([prob for *_, prob in found], dtype=np.float32)
 

@@ -7,8 +7,7 @@ import pytest
 from crm.embedded.counts import count_names
 from crm.errors import CRMError
 from crm.training.comparisons import (
-    COMPARISONS,
-    LATER_COMPARISONS,
+    ALL_COMPARISONS,
     read_comparisons,
     read_style_comparisons,
 )
@@ -89,7 +88,7 @@ def test_a_style_that_is_not_known_is_refused(two_answers: Path, tmp_path: Path)
 def test_the_bundled_comparisons_name_known_styles_and_keep_instructions_apart() -> None:
     rows = [
         json.loads(line)
-        for path in (COMPARISONS, LATER_COMPARISONS)
+        for path in ALL_COMPARISONS
         for line in path.read_text("utf-8").splitlines()
     ]
     styles = {wish.concept for wish in read_concept_wishes()} - {None, *count_names()}

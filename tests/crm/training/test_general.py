@@ -6,7 +6,7 @@ import pytest
 
 from crm.data.corpora import LeftOut
 from crm.errors import CRMError
-from crm.training.comparisons import LATER_COMPARISONS
+from crm.training.comparisons import ALL_TYPICAL
 from crm.training.general import Verdicts, read_typical_verdicts
 
 ROW = {"source": "s", "prompt_id": "p", "model_a": "one", "model_b": "two", "split": "train", "typical": "a"}
@@ -27,7 +27,7 @@ def test_verdicts_of_annotators_and_of_readers_are_read(two_answers: Path, tmp_p
     )
     compared = written(tmp_path / "comparisons.jsonl", {}, {"typical": "b"}, {"source": "t"})
     left_out = LeftOut()
-    pairs, prob = read_typical_verdicts(annotated, two_answers, "train", left_out, compared=compared)
+    pairs, prob = read_typical_verdicts(annotated, two_answers, "train", left_out, compared=(compared,))
     assert {(pair.query, pair.response_a, pair.response_b) for pair in pairs} == {("Well?", "Ha!", "Sir.")}
     np.testing.assert_allclose(prob, [0.97, 0.3, 0.5, 0.85, 0.15], rtol=1e-6)
     assert "t 1" in str(left_out.note(len(pairs), two_answers))
@@ -36,7 +36,7 @@ def test_verdicts_of_annotators_and_of_readers_are_read(two_answers: Path, tmp_p
 def test_a_verdict_that_is_none_is_refused(two_answers: Path, tmp_path: Path) -> None:
     annotated = written(tmp_path / "annotations.jsonl", {"sure": 3, "typical": "both"})
     with pytest.raises(CRMError, match=r"annotations\.jsonl, row 1: 'both'"):
-        read_typical_verdicts(annotated, two_answers, "train", compared=LATER_COMPARISONS)
+        read_typical_verdicts(annotated, two_answers, "train", compared=ALL_TYPICAL)
 
 
 def test_ties_are_no_verdicts() -> None:
