@@ -1,9 +1,9 @@
 """Comparisons: which of two responses has more of a known concept, as a reader says.
 
-``comparisons.jsonl``, ``later_comparisons.jsonl`` and ``further_comparisons.jsonl`` name, for pairs of similar
-length, the concepts of which one response clearly has more than the other. A training of the judge takes the
-first as criteria in the words of ``wishes/``, so that one reading of a pair teaches what twenty annotated
-wishes would; to all the directions of styles are fitted (``crm.training.styles``).
+``comparisons.jsonl``, ``later_comparisons.jsonl`` and ``further_comparisons.jsonl`` name, for pairs of
+similar length, the concepts of which one response clearly has more than the other. A training of the judge
+takes the first as criteria in the words of ``wishes/``, so that one reading of a pair teaches what twenty
+annotated wishes would; to all the directions of styles are fitted (``crm.training.styles``).
 """
 
 from __future__ import annotations
