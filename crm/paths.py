@@ -10,9 +10,9 @@ HOME = Path(os.environ.get(HOME_VARIABLE) or ROOT).absolute()
 """Where the files of this installation lie: its judges, LLMs, facts, checkpoints and data; beside the code by
 default."""
 BUNDLED = ROOT / "bundled" / "crm"
-REPRESENTATION_FILE = BUNDLED / "minilm-style-6.npz"
+REPRESENTATION_FILE = BUNDLED / "minilm-style-7.npz"
 """The bundled representation."""
-EMBEDDED_FILE = BUNDLED / "embedded-12.npz"
+EMBEDDED_FILE = BUNDLED / "embedded-13.npz"
 """The bundled weights."""
 CONCEPTS_FILE = BUNDLED / "concepts-4.npz"
 """The bundled classifier of concepts."""

@@ -98,7 +98,7 @@ def _embedded(queries: tuple[str, ...]) -> dict[str, NDArray[np.float32]]:
     return dict(zip(queries, sentence_encoder().encode(queries, bulk=True).embedding, strict=True))
 
 
-NAME = "minilm-style-6"
+NAME = "minilm-style-7"
 """Under which vectors of the bundled representation are stored."""
 MISSING = np.uint64(0)
 """Digest in place of a response that an LLM did not give."""

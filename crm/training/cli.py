@@ -59,7 +59,7 @@ chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.go
 _CLEAR_CASES = 0.93
 """Factor on directions of styles that were fitted to comparisons, which are about clear cases: chosen by the
 calibration of criteria lists on unseen instructions, where differences are smaller."""
-VERSION = "12"
+VERSION = "13"
 _ORDINARY = 256
 """Pairs whose differences are kept to tell criteria at odds."""
 
@@ -333,7 +333,7 @@ def train_axes(
         Path, typer.Option(help="Where the weights go, in which nothing goes by the axes yet.")
     ] = CHECKPOINTS / EMBEDDED_FILE.name,
     corpora: CorporaOption = CORPORA,
-    epochs: Annotated[int, typer.Option(min=1, help="How often every pair is seen.")] = 24,
+    epochs: Annotated[int, typer.Option(min=1, help="How often every pair is seen.")] = 10,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
     encoded: EncodedOption = None,
 ) -> None:

@@ -1,9 +1,11 @@
 """Comparisons: which of two responses has more of a known concept, as a reader says.
 
 ``comparisons.jsonl``, ``later_comparisons.jsonl`` and ``further_comparisons.jsonl`` name, for pairs of
-similar length, the concepts of which one response clearly has more than the other. A training of the judge
-takes the first as criteria in the words of ``wishes/``, so that one reading of a pair teaches what twenty
-annotated wishes would; to all the directions of styles are fitted (``crm.training.styles``).
+similar length, the concepts of which one response clearly has more than the other;
+``unequal_comparisons.jsonl`` does so for pairs of which one response is half as long again or longer. A
+training of the judge takes the first as criteria in the words of ``wishes/``, so that one reading of a pair
+teaches what twenty annotated wishes would; to all the directions of styles are fitted
+(``crm.training.styles``).
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ from crm.training.concepts import Wish
 COMPARISONS = Path(__file__).with_name("comparisons.jsonl")
 LATER_COMPARISONS = Path(__file__).with_name("later_comparisons.jsonl")
 FURTHER_COMPARISONS = Path(__file__).with_name("further_comparisons.jsonl")
-ALL_COMPARISONS = COMPARISONS, LATER_COMPARISONS, FURTHER_COMPARISONS
-ALL_TYPICAL = LATER_COMPARISONS, FURTHER_COMPARISONS
+UNEQUAL_COMPARISONS = Path(__file__).with_name("unequal_comparisons.jsonl")
+ALL_COMPARISONS = COMPARISONS, LATER_COMPARISONS, FURTHER_COMPARISONS, UNEQUAL_COMPARISONS
+ALL_TYPICAL = LATER_COMPARISONS, FURTHER_COMPARISONS, UNEQUAL_COMPARISONS
 """Comparisons whose readers also said which response a typical person would prefer."""
 Read = TypeVar("Read")
 _SAID_AS_LESS = 0.3

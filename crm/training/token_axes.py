@@ -35,10 +35,10 @@ class TokenAxesOptions:
         styles: Of the directions of styles, which are fitted with them.
     """
 
-    hidden: int = 192
-    axes: int = 16
+    hidden: int = 384
+    axes: int = 32
     tokens: int = 128
-    epochs: int = 24
+    epochs: int = 10
     batch: int = 64
     dropout: float = 0.2
     token_dropout: float = 0.1

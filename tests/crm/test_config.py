@@ -31,7 +31,7 @@ def test_every_judge_of_the_example_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     for name in ("crm-0.6b", "crm-4b"):
         make_checkpoint(tmp_path / "checkpoints" / name)
-    bundled = EXAMPLE.parent / "bundled" / "crm" / "embedded-12.npz"
+    bundled = EXAMPLE.parent / "bundled" / "crm" / "embedded-13.npz"
     shutil.copy(bundled, tmp_path / "checkpoints" / "embedded.npz")
     tables = read_config(tmp_path / "crms.toml")
 

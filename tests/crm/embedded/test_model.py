@@ -429,7 +429,7 @@ class TestWeights:
         arrays = load_arrays(EMBEDDED_FILE)
         np.savez(tmp_path / "other.npz", **{**arrays, "representation_digest": np.array("0" * 64)})
         with pytest.raises(
-            UnavailableError, match="another version of the representation minilm-style-6: train it again"
+            UnavailableError, match="another version of the representation minilm-style-7: train it again"
         ):
             EmbeddedCRM.load(tmp_path / "other.npz")
 

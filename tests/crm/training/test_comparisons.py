@@ -86,11 +86,7 @@ def test_a_style_that_is_not_known_is_refused(two_answers: Path, tmp_path: Path)
 
 
 def test_the_bundled_comparisons_name_known_styles_and_keep_instructions_apart() -> None:
-    rows = [
-        json.loads(line)
-        for path in ALL_COMPARISONS
-        for line in path.read_text("utf-8").splitlines()
-    ]
+    rows = [json.loads(line) for path in ALL_COMPARISONS for line in path.read_text("utf-8").splitlines()]
     styles = {wish.concept for wish in read_concept_wishes()} - {None, *count_names()}
 
     assert {concept for row in rows for side in ("more_a", "more_b") for concept in row[side]} <= styles

@@ -28,7 +28,7 @@ def test_a_collection_ends_with_a_benchmark_that_can_be_ranked(lab: Lab) -> None
             *sorted((LLMRecord("alpha", "A title"), LLMRecord("beta", "A title")), key=record.llms.index),
         )
         assert contents.response_texts(session, benchmark, "beta")[3] == f"beta-model on: {query(3)}"
-        stored = representations.get_representation(session, benchmark, "beta", "minilm-style-6")
+        stored = representations.get_representation(session, benchmark, "beta", "minilm-style-7")
         assert stored is not None
         assert stored["digest"].all()
     [body, *_] = lab.server.asked[samples.CHAT]

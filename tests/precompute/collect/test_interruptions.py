@@ -50,7 +50,7 @@ def contents_of(database: Database) -> dict[str, object]:
         with database.session() as session:
             benchmark = find_benchmark(session, samples.SLUG)
             found[f"texts of {llm}"] = contents.response_texts(session, benchmark, llm)
-            arrays = representations.get_representation(session, benchmark, llm, "minilm-style-6")
+            arrays = representations.get_representation(session, benchmark, llm, "minilm-style-7")
         assert arrays is not None
         found[f"arrays of {llm}"] = {name: array.tobytes() for name, array in arrays.items()}
     return found

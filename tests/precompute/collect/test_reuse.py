@@ -40,7 +40,7 @@ def test_a_new_version_with_a_renamed_topic_asks_nothing(lab: Lab, collected: li
     with lab.database.session() as session:
         for slug in (samples.SLUG, V2):
             benchmark = benchmarks.find_benchmark(session, slug)
-            arrays = representations.get_representation(session, benchmark, "alpha", "minilm-style-6")
+            arrays = representations.get_representation(session, benchmark, "alpha", "minilm-style-7")
             assert arrays is not None
             assert arrays["digest"].all()
 

@@ -1,0 +1,146 @@
+"""Rankings of current LLMs under wishes nobody trained on, against two readers who graded the LLMs.
+
+    python -m benchmarks.graded_llms [--crm NAME] [--corpora DIR] [--output FILE.md]
+
+A line of ``benchmarks/wishes/graded_llms.jsonl`` is a wish as people type it, seven LLMs, eight prompts that
+all of them answered, of which no training saw an answer, and how well each LLM gives what is wished for, from
+0 to 10: two readers, apart from each other and without knowing the LLMs, read all 56 answers of a wish. The
+judge ranks the seven by the mean probability to be preferred to another one's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from scipy.stats import kendalltau
+
+from benchmarks._report import Report
+from crm.cli_runner import run_cli
+from crm.criteria import CriteriaSet
+from crm.data.corpora import CorporaTexts, read_json_lines
+from crm.errors import CRMError
+from crm.paths import CORPORA
+from crm.protocol import CRM, Pair, Question
+from crm.registry import get_crm
+
+app = typer.Typer(add_completion=False)
+
+GRADED = Path(__file__).with_name("wishes") / "graded_llms.jsonl"
+_APART = 1.0
+"""Grades by which two LLMs must differ, to both readers in the same direction: so their order is known."""
+
+
+@dataclass(frozen=True)
+class GradedWish:
+    """A wish and how well L LLMs meet it.
+
+    Attributes:
+        prompts: That all LLMs answered, by their ids in the source.
+        grades: From 0 to 10, of each reader ``[R, L]``.
+    """
+
+    wish: str
+    source: str
+    prompts: tuple[str, ...]
+    llms: tuple[str, ...]
+    grades: NDArray[np.float64]
+
+    def known_orders(self) -> list[tuple[int, int]]:
+        """Return the pairs of LLMs of which all readers grade the first clearly better."""
+        each = [
+            (one, other)
+            for pair in combinations(range(len(self.llms)), 2)
+            for one, other in (pair, pair[::-1])
+        ]
+        return [
+            (one, other)
+            for one, other in each
+            if (self.grades[:, one] > self.grades[:, other]).all()
+            and (self.grades[:, one] - self.grades[:, other]).mean() >= _APART
+        ]
+
+
+def read_graded_wishes(path: Path) -> list[GradedWish]:
+    """Read a file of graded wishes; a CRMError names the first row that is not as described."""
+    wishes = []
+    for number, row in read_json_lines(path):
+        try:
+            grades = np.array(row["grades"], dtype=np.float64)
+            llms, prompts = tuple(row["llms"]), tuple(row["prompts"])
+            if grades.shape[1:] != (len(llms),) or not prompts:
+                raise ValueError("there must be a grade of every reader for every LLM, and prompts")
+            wishes.append(GradedWish(row["wish"], row["source"], prompts, llms, grades))
+        except (KeyError, TypeError, ValueError) as error:
+            raise CRMError(f"{path.name}, row {number}: {error}.") from error
+    return wishes
+
+
+def preferred(crm: CRM, wish: GradedWish, texts: CorporaTexts) -> NDArray[np.float64]:
+    """Return the mean probability that an LLM's answer is preferred to another one's ``[L]``."""
+    criteria, questions = CriteriaSet.of([wish.wish]), []
+    pairs = list(combinations(range(len(wish.llms)), 2))
+    for prompt in wish.prompts:
+        answers = [texts.response(wish.source, prompt, llm) for llm in wish.llms]
+        for one, other in pairs:
+            query, text = answers[one]
+            questions.append(Question(criteria, Pair(query, text, answers[other][1])))
+    prob = np.array([verdict.prob_a for verdict in crm.judge(questions)]).reshape(-1, len(pairs)).mean(axis=0)
+    won = np.zeros(len(wish.llms))
+    for (one, other), share in zip(pairs, prob.tolist(), strict=True):
+        won[one] += share
+        won[other] += 1.0 - share
+    return won / (len(wish.llms) - 1)
+
+
+def _tau(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    return float(kendalltau(one, other).statistic)
+
+
+def measured(crm: CRM, wishes: Sequence[GradedWish], texts: CorporaTexts) -> list[tuple[str, ...]]:
+    """Return a row for each wish, and one for all."""
+    rows, found = [], []
+    for wish in wishes:
+        won, orders = preferred(crm, wish, texts), wish.known_orders()
+        right = [bool(won[one] > won[other]) for one, other in orders]
+        agree = np.mean([_tau(one, other) for one, other in combinations(wish.grades, 2)])
+        tau, best = _tau(won, wish.grades.mean(axis=0)), int(won.argmax())
+        place = int((wish.grades.mean(axis=0) > wish.grades.mean(axis=0)[best]).sum()) + 1
+        found.append((float(agree), tau, sum(right), len(right), place))
+        rows.append((wish.wish, f"{agree:.2f}", f"{tau:.2f}", f"{sum(right)} of {len(right)}", str(place)))
+    agree, tau, right, known, place = (np.array(each, dtype=np.float64) for each in zip(*found, strict=True))
+    share = f"{int(right.sum())} of {int(known.sum())} ({right.sum() / known.sum():.3f})"
+    first = f"{int((place == 1).sum())} first, {int((place <= 2).sum())} first or second"
+    return [*rows, ("all", f"{agree.mean():.2f}", f"{tau.mean():.2f}", share, first)]
+
+
+@app.command()
+def main(
+    crm: Annotated[str, typer.Option(help="Judge, by its name.")] = "embedded",
+    graded: Annotated[Path, typer.Option(help="Wishes and grades.")] = GRADED,
+    corpora: Annotated[Path, typer.Option(help="Folder with modern_llms/.")] = CORPORA,
+    output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
+) -> None:
+    """Print the table."""
+    wishes = read_graded_wishes(graded)
+    Report(
+        title="Rankings of current LLMs against two readers' grades",
+        columns=(
+            *("wish", "readers with each other", "judge with readers", "orders right"),
+            "readers' place of the judge's first",
+        ),
+        rows=tuple(measured(get_crm(crm), wishes, CorporaTexts(corpora))),
+        note=f"Judge: {crm}. Kendall's tau-b between grades of seven LLMs, and between the judge's mean "
+        "probabilities and mean grades, by eight answers of each; orders of two LLMs that both readers see "
+        "alike, a grade or more apart. Neither these wishes nor answers to these prompts were trained on.",
+    ).finish(output)
+
+
+if __name__ == "__main__":
+    run_cli(app, CRMError)
