@@ -36,6 +36,8 @@ GRADED = Path(__file__).with_name("wishes") / "graded_llms.jsonl"
 _APART = 1.0
 """Grades by which two LLMs must differ, to both readers in the same direction: so their order is known."""
 
+_SECOND = 2
+
 
 @dataclass(frozen=True)
 class GradedWish:
@@ -105,19 +107,19 @@ def _tau(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 
 def measured(crm: CRM, wishes: Sequence[GradedWish], texts: CorporaTexts) -> list[tuple[str, ...]]:
     """Return a row for each wish, and one for all."""
-    rows, found = [], []
+    rows: list[tuple[str, ...]] = []
+    found: list[tuple[float, float, int, int, int]] = []
     for wish in wishes:
-        won, orders = preferred(crm, wish, texts), wish.known_orders()
-        right = [bool(won[one] > won[other]) for one, other in orders]
-        agree = np.mean([_tau(one, other) for one, other in combinations(wish.grades, 2)])
-        tau, best = _tau(won, wish.grades.mean(axis=0)), int(won.argmax())
-        place = int((wish.grades.mean(axis=0) > wish.grades.mean(axis=0)[best]).sum()) + 1
-        found.append((float(agree), tau, sum(right), len(right), place))
-        rows.append((wish.wish, f"{agree:.2f}", f"{tau:.2f}", f"{sum(right)} of {len(right)}", str(place)))
-    agree, tau, right, known, place = (np.array(each, dtype=np.float64) for each in zip(*found, strict=True))
-    share = f"{int(right.sum())} of {int(known.sum())} ({right.sum() / known.sum():.3f})"
-    first = f"{int((place == 1).sum())} first, {int((place <= 2).sum())} first or second"
-    return [*rows, ("all", f"{agree.mean():.2f}", f"{tau.mean():.2f}", share, first)]
+        won, orders, grades = preferred(crm, wish, texts), wish.known_orders(), wish.grades.mean(axis=0)
+        right = sum(bool(won[one] > won[other]) for one, other in orders)
+        agree = float(np.mean([_tau(one, other) for one, other in combinations(wish.grades, 2)]))
+        tau, place = _tau(won, grades), int((grades > grades[won.argmax()]).sum()) + 1
+        found.append((agree, tau, right, len(orders), place))
+        rows.append((wish.wish, f"{agree:.2f}", f"{tau:.2f}", f"{right} of {len(orders)}", str(place)))
+    agrees, taus, rights, known, places = np.array(found).T
+    share = f"{rights.sum():.0f} of {known.sum():.0f} ({rights.sum() / known.sum():.3f})"
+    first = f"{(places == 1).sum()} first, {(places <= _SECOND).sum()} first or second"
+    return [*rows, ("all", f"{agrees.mean():.2f}", f"{taus.mean():.2f}", share, first)]
 
 
 @app.command()
