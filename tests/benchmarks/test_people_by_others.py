@@ -41,6 +41,7 @@ def test_who_goes_by_a_count_is_learnt_to_the_ceiling(service: Service, field: F
     [habit] = [each for each in counted_habits(texts, [name.split()[1]]) if each.name == name]
     after_a_dozen = next(learn(by_amount(field, habit.amount, habit.names), SEED))
 
-    assert after_a_dozen.tau > 0.9
+    # Seven of the eight hardly write in bold: two of these may change places.
+    assert after_a_dozen.tau >= after_a_dozen.ceiling > 0.8
     assert after_a_dozen.right_pairs > 0.9
     assert after_a_dozen.first
