@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +35,6 @@ app = typer.Typer(add_completion=False)
 GRADED = Path(__file__).with_name("wishes") / "graded_llms.jsonl"
 _APART = 1.0
 """Grades by which two LLMs must differ, to both readers in the same direction: so their order is known."""
-
 _SECOND = 2
 
 
@@ -56,14 +55,9 @@ class GradedWish:
 
     def known_orders(self) -> list[tuple[int, int]]:
         """Return the pairs of LLMs of which all readers grade the first clearly better."""
-        each = [
-            (one, other)
-            for pair in combinations(range(len(self.llms)), 2)
-            for one, other in (pair, pair[::-1])
-        ]
         return [
             (one, other)
-            for one, other in each
+            for one, other in permutations(range(len(self.llms)), 2)
             if (self.grades[:, one] > self.grades[:, other]).all()
             and (self.grades[:, one] - self.grades[:, other]).mean() >= _APART
         ]

@@ -30,9 +30,9 @@ COMPARISONS = Path(__file__).with_name("comparisons.jsonl")
 LATER_COMPARISONS = Path(__file__).with_name("later_comparisons.jsonl")
 FURTHER_COMPARISONS = Path(__file__).with_name("further_comparisons.jsonl")
 UNEQUAL_COMPARISONS = Path(__file__).with_name("unequal_comparisons.jsonl")
-ALL_COMPARISONS = COMPARISONS, LATER_COMPARISONS, FURTHER_COMPARISONS, UNEQUAL_COMPARISONS
 ALL_TYPICAL = LATER_COMPARISONS, FURTHER_COMPARISONS, UNEQUAL_COMPARISONS
 """Comparisons whose readers also said which response a typical person would prefer."""
+ALL_COMPARISONS = COMPARISONS, *ALL_TYPICAL
 Read = TypeVar("Read")
 _SAID_AS_LESS = 0.3
 """Share of the concepts that are put as a wish for less of them, which the other response then meets."""

@@ -31,8 +31,11 @@ def test_responses_are_judged_as_on_the_page_ties_and_all(service: Service, fiel
     assert ties.mean() > 0.8
 
 
-@pytest.mark.parametrize("name", ["more bold", "less questions"])
-def test_who_goes_by_a_count_is_learnt_to_the_ceiling(service: Service, field: Field, name: str) -> None:
+# Seven of the eight hardly write in bold: two of these may change places.
+@pytest.mark.parametrize(("name", "least"), [("more bold", 0.85), ("less questions", 0.9)])
+def test_who_goes_by_a_count_is_learnt_to_the_ceiling(
+    service: Service, field: Field, name: str, least: float
+) -> None:
     benchmark = service.benchmark("dailybench")
     texts = [
         [benchmark.text_at(llm, query) for query in range(benchmark.n_queries)]
@@ -41,7 +44,7 @@ def test_who_goes_by_a_count_is_learnt_to_the_ceiling(service: Service, field: F
     [habit] = [each for each in counted_habits(texts, [name.split()[1]]) if each.name == name]
     after_a_dozen = next(learn(by_amount(field, habit.amount, habit.names), SEED))
 
-    # Seven of the eight hardly write in bold: two of these may change places.
-    assert after_a_dozen.tau >= after_a_dozen.ceiling > 0.8
+    assert after_a_dozen.tau >= after_a_dozen.ceiling
+    assert after_a_dozen.tau > least
     assert after_a_dozen.right_pairs > 0.9
     assert after_a_dozen.first

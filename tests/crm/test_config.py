@@ -7,6 +7,7 @@ import pytest
 from crm.backends import BACKENDS, make
 from crm.config import config_file, read_config
 from crm.errors import ConfigError
+from crm.paths import EMBEDDED_FILE
 from crm.protocol import CRM
 from tests.checkpoints import make_checkpoint
 
@@ -31,8 +32,7 @@ def test_every_judge_of_the_example_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     for name in ("crm-0.6b", "crm-4b"):
         make_checkpoint(tmp_path / "checkpoints" / name)
-    bundled = EXAMPLE.parent / "bundled" / "crm" / "embedded-13.npz"
-    shutil.copy(bundled, tmp_path / "checkpoints" / "embedded.npz")
+    shutil.copy(EMBEDDED_FILE, tmp_path / "checkpoints" / "embedded.npz")
     tables = read_config(tmp_path / "crms.toml")
 
     assert {table.backend for table in tables.values()} == set(BACKENDS)

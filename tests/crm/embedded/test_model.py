@@ -18,7 +18,7 @@ from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.embedded.model import EmbeddedCRM, Member, embedded_crm, save_weights
 from crm.embedded.projection import project
 from crm.embedded.reasons import reasons
-from crm.embedded.representation import load_arrays, representation
+from crm.embedded.representation import NAME, load_arrays, representation
 from crm.embedded.style import style_sheet
 from crm.errors import UnavailableError
 from crm.paths import EMBEDDED_FILE
@@ -429,7 +429,7 @@ class TestWeights:
         arrays = load_arrays(EMBEDDED_FILE)
         np.savez(tmp_path / "other.npz", **{**arrays, "representation_digest": np.array("0" * 64)})
         with pytest.raises(
-            UnavailableError, match="another version of the representation minilm-style-7: train it again"
+            UnavailableError, match=f"another version of the representation {NAME}: train it again"
         ):
             EmbeddedCRM.load(tmp_path / "other.npz")
 

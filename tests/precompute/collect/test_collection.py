@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from crm.embedded.representation import NAME
 from db.records import LLMRecord
 from db.repositories import benchmarks, contents, representations, scores
 from db.source_records import AnswerStatus, CollectedRecord
@@ -28,7 +29,7 @@ def test_a_collection_ends_with_a_benchmark_that_can_be_ranked(lab: Lab) -> None
             *sorted((LLMRecord("alpha", "A title"), LLMRecord("beta", "A title")), key=record.llms.index),
         )
         assert contents.response_texts(session, benchmark, "beta")[3] == f"beta-model on: {query(3)}"
-        stored = representations.get_representation(session, benchmark, "beta", "minilm-style-7")
+        stored = representations.get_representation(session, benchmark, "beta", NAME)
         assert stored is not None
         assert stored["digest"].all()
     [body, *_] = lab.server.asked[samples.CHAT]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from crm.embedded.representation import NAME
 from db import Database
 from db.repositories import contents, representations
 from db.repositories.benchmarks import find_benchmark
@@ -50,7 +51,7 @@ def contents_of(database: Database) -> dict[str, object]:
         with database.session() as session:
             benchmark = find_benchmark(session, samples.SLUG)
             found[f"texts of {llm}"] = contents.response_texts(session, benchmark, llm)
-            arrays = representations.get_representation(session, benchmark, llm, "minilm-style-7")
+            arrays = representations.get_representation(session, benchmark, llm, NAME)
         assert arrays is not None
         found[f"arrays of {llm}"] = {name: array.tobytes() for name, array in arrays.items()}
     return found

@@ -2,6 +2,7 @@
 
 import pytest
 
+from crm.embedded.representation import NAME
 from db.repositories import benchmarks, contents, representations
 from db.source_records import AnswerStatus
 from tests.crm.backends.scripted_server import Answer
@@ -40,7 +41,7 @@ def test_a_new_version_with_a_renamed_topic_asks_nothing(lab: Lab, collected: li
     with lab.database.session() as session:
         for slug in (samples.SLUG, V2):
             benchmark = benchmarks.find_benchmark(session, slug)
-            arrays = representations.get_representation(session, benchmark, "alpha", "minilm-style-7")
+            arrays = representations.get_representation(session, benchmark, "alpha", NAME)
             assert arrays is not None
             assert arrays["digest"].all()
 

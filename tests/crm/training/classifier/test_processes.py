@@ -18,6 +18,7 @@ from crm.training.classifier.run import train
 from tests.crm.training.classifier.samples import QUICK, cat_examples, tiny_bert, tiny_llama
 
 ROOT = Path(__file__).resolve().parents[4]
+LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 BACKBONES = {"bert": tiny_bert, "llama": tiny_llama}
 
 
@@ -42,7 +43,7 @@ def together(
     return subprocess.run(
         [*torchrun, "-m", "tests.crm.training.classifier.several_processes", *arguments],
         cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "GLOO_SOCKET_IFNAME": "lo"},
+        env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "GLOO_SOCKET_IFNAME": LOOPBACK},
         capture_output=True,
         text=True,
         timeout=300,
