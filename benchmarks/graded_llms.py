@@ -1,11 +1,15 @@
 """Rankings of current LLMs under wishes nobody trained on, against two readers who graded the LLMs.
 
-    python -m benchmarks.graded_llms [--crm NAME] [--corpora DIR] [--output FILE.md]
+    python -m benchmarks.graded_llms [--graded FILE.jsonl] [--crm NAME] [--corpora DIR] [--output FILE.md]
 
 A line of ``benchmarks/wishes/graded_llms.jsonl`` is a wish as people type it, seven LLMs, eight prompts that
 all of them answered, of which no training saw an answer, and how well each LLM gives what is wished for, from
 0 to 10: two readers, apart from each other and without knowing the LLMs, read all 56 answers of a wish. The
 judge ranks the seven by the mean probability to be preferred to another one's answer.
+
+By ``graded_llms_development.jsonl``, 36 other wishes graded likewise, also for LLMs of 2023-24 and for
+riddles and essays, the judge's settings may be chosen; the first file only says how good it then is.
+``graded_styles.jsonl`` has a reader's grades for 90 single styles: what is read rightly may be misjudged.
 """
 
 from __future__ import annotations
@@ -43,13 +47,13 @@ class GradedWish:
     """A wish and how well L LLMs meet it.
 
     Attributes:
-        prompts: That all LLMs answered, by their ids in the source.
+        prompts: That all LLMs answered, by their ids in the source, or numbers of AlpacaEval.
         grades: From 0 to 10, of each reader ``[R, L]``.
     """
 
     wish: str
     source: str
-    prompts: tuple[str, ...]
+    prompts: tuple[str | int, ...]
     llms: tuple[str, ...]
     grades: NDArray[np.float64]
 
@@ -106,7 +110,8 @@ def measured(crm: CRM, wishes: Sequence[GradedWish], texts: CorporaTexts) -> lis
     for wish in wishes:
         won, orders, grades = preferred(crm, wish, texts), wish.known_orders(), wish.grades.mean(axis=0)
         right = sum(bool(won[one] > won[other]) for one, other in orders)
-        agree = float(np.mean([_tau(one, other) for one, other in combinations(wish.grades, 2)]))
+        agrees_with = [_tau(one, other) for one, other in combinations(wish.grades, 2)]
+        agree = float(np.mean(agrees_with)) if agrees_with else np.nan
         tau, place = _tau(won, grades), int((grades > grades[won.argmax()]).sum()) + 1
         found.append((agree, tau, right, len(orders), place))
         rows.append((wish.wish, f"{agree:.2f}", f"{tau:.2f}", f"{right} of {len(orders)}", str(place)))

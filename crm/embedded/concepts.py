@@ -5,6 +5,8 @@
 (``crm.embedded.wish_network``), all adapted to wishes, say which of 238 concepts a criterion asks for or
 wants less of, and how sure that is: 69 can be counted in a response (``crm.embedded.counts``), the others are
 styles and kinds of content. They were trained on 86,000 wishes written for this project (``crm/training``).
+What is more than one of them, such as a wise older friend, the language model also reads as a mixture of all
+(``crm.embedded.mixtures``).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from crm.embedded.encoder import RowCache
 from crm.embedded.forms import contrasted
 from crm.embedded.idioms import plainly
 from crm.embedded.limits import read_limit
+from crm.embedded.mixtures import MixtureHead
 from crm.embedded.representation import load_arrays, load_some_arrays
 from crm.embedded.smollm2 import smollm2_file
 from crm.embedded.spelling import Spelling
@@ -56,10 +59,16 @@ _PLAINLY_LESS = 0.6
 """Wishes for less without a word of less, such as “overconfident”, are so much rarer than in the training."""
 _HEARD = 0.5
 """“Avoid …” must be read at least so plainly, beside the name alone, to say that the name is a complaint."""
-_DECODER = "decoder"
-"""Before the names of its arrays in the file."""
+_DECODER, _MIXTURES = "decoder", "mixtures"
+"""Before the names of their arrays in the file."""
+_MIXED = np.float32(0.4)
+"""Share of the mixture in what is wanted."""
+_A_NAME = 2
+"""Up to so many words, a clear wish is the name of what is wanted."""
 _NEGLIGIBLE = 0.06
 """Probability below which a concept is not taken into account."""
+_SLIGHT_COUNT = 0.1
+"""Weight in a mixture below which what can be counted is not."""
 
 
 class ConceptClassifier:
@@ -70,6 +79,7 @@ class ConceptClassifier:
         networks: Their classes: no concept, then more and less of each.
         spelling: By which slips are mended before a criterion is read.
         decoder: The language model; None where its weights are not installed: then the networks read alone.
+        mixtures: What reads mixtures, where there is a language model; None where that was not fitted.
     """
 
     def __init__(
@@ -78,10 +88,11 @@ class ConceptClassifier:
         networks: Sequence[WishNetwork],
         spelling: Spelling,
         decoder: WishDecoder | None = None,
+        mixtures: MixtureHead | None = None,
     ) -> None:
         """Join networks of ``1 + 2 K`` classes."""
         self.names, self.networks, self.spelling = tuple(names), tuple(networks), spelling
-        self.decoder = decoder
+        self.decoder, self.mixtures = decoder, mixtures
         self._known: RowCache[Wording] = RowCache(_MAX_CACHED)
 
     @property
@@ -92,30 +103,69 @@ class ConceptClassifier:
     def read(self, criteria: Sequence[Criterion]) -> Reading:
         """Return what the texts of N criteria ask for; of one to avoid, what is not wished."""
         wordings = [criterion.wording for criterion in criteria]
-        return Reading(self._known.rows(wordings, 2 * len(self.names), self._prob), *_form(criteria))
+        return self._reading(self._known.rows(wordings, 3 * len(self.names) + 1, self._read), criteria)
 
     def read_many(self, criteria: Sequence[Criterion]) -> Reading:
         """Return what so many criteria ask for as only a training has; none is remembered."""
-        return Reading(self._prob([each.wording for each in criteria], bulk=True), *_form(criteria))
+        return self._reading(self._read([each.wording for each in criteria], bulk=True), criteria)
 
-    def _prob(self, wordings: Sequence[Wording], *, bulk: bool = False) -> Floats:
-        """Return how probable more and less of each concept are ``[N, 2 K]``.
+    def read_many_with_states(self, criteria: Sequence[Criterion]) -> tuple[Reading, Floats]:
+        """Return what so many wishes name, and the language model's states of them ``[N, D]``.
+
+        Raises:
+            UnavailableError: There is no language model.
+        """
+        texts = [plainly(self.spelling.corrected(criterion.text)) for criterion in criteria]
+        prob, states = self._read_texts(texts, range(len(texts)), bulk=True)
+        if states is None:
+            raise UnavailableError(
+                "The classifier of wishes has no language model, or its weights are missing."
+            )
+        none = np.zeros((len(texts), len(self.names) + 1), dtype=np.float32)
+        return Reading(prob, none, *_form(texts)), states
+
+    def _reading(self, rows: Floats, criteria: Sequence[Criterion]) -> Reading:
+        prob, mixture = np.split(rows, [2 * len(self.names)], axis=1)
+        return Reading(prob, mixture, *_form([criterion.text for criterion in criteria]))
+
+    def _read(self, wordings: Sequence[Wording], *, bulk: bool = False) -> Floats:
+        """Return how probable more and less of each concept are, and the mixtures ``[N, 2 K + K + 1]``.
 
         “Waffle” alone may be read as a complaint, the wish for less of it; then “avoid waffle” says what is
         meant.
         """
         texts = [plainly(self.spelling.corrected(text)) for text, _ in wordings]
-        named = [row for row, (_, polarity) in enumerate(wordings) if _is_bare_name(texts[row], polarity)]
-        prob = self._prob_of_texts(
-            [*texts, *(f"avoid {texts[row]}" for row in named)], [*range(len(texts)), *named], bulk=bulk
+        bare = [row for row, (_, polarity) in enumerate(wordings) if _is_bare_name(texts[row], polarity)]
+        texts += [f"avoid {texts[row]}" for row in bare]
+        prob, vectors = self._read_texts(texts, [*range(len(wordings)), *bare], bulk=bulk)
+        mixtures = self._mixtures(texts, prob, vectors)
+        (prob, avoided), (mixtures, of_avoided) = (
+            np.split(each, [len(wordings)]) for each in (prob, mixtures)
         )
-        prob, avoided = np.split(prob, [len(texts)])
-        listed = np.array([_LIST.search(texts[row]) is not None for row in named], dtype=np.bool_)
-        prob[named] = _without_complaints(prob[named], avoided, listed)
-        return prob
+        listed = np.array([_LIST.search(texts[row]) is not None for row in bare], dtype=np.bool_)
+        prob_of_bare = prob[bare]
+        complained = _are_complaints(prob_of_bare, avoided, listed)[:, None]
+        contrary = np.stack([avoided[:, 1::2], avoided[:, ::2]], axis=2).reshape(avoided.shape)
+        prob[bare] = np.where(complained, contrary, prob_of_bare)
+        of_avoided[:, :-1] *= -1
+        turned = complained & _are_alike(prob_of_bare, avoided)[:, None]
+        mixtures[bare] = np.where(turned, of_avoided, mixtures[bare])
+        return np.concatenate([prob, mixtures], axis=1)
 
-    def _prob_of_texts(self, criteria: Sequence[str], groups: Sequence[int], *, bulk: bool) -> Floats:
-        """Return how probable more and less of each concept are in what was written ``[N, 2 K]``.
+    def _mixtures(self, texts: Sequence[str], prob: Floats, vectors: Floats | None) -> Floats:
+        """Return of what mixtures N texts are ``[N, K + 1]``; of zeros where nothing reads them."""
+        none = np.zeros((len(texts), len(self.names) + 1), dtype=np.float32)
+        if self.mixtures is None or vectors is None:
+            return none
+        read = self.mixtures.read(vectors, Reading(prob, none, *_form(texts)).named)
+        read[:, : self.countable][np.abs(read[:, : self.countable]) < _SLIGHT_COUNT] = 0.0
+        return read
+
+    def _read_texts(
+        self, criteria: Sequence[str], groups: Sequence[int], *, bulk: bool
+    ) -> tuple[Floats, Floats | None]:
+        """Return how probable more and less of each concept are in what was written ``[N, 2 K]``, and the
+        language model's states of the whole ``[N, D]``, where there is one.
 
         Args:
             groups: Texts of one wish have one number ``[N]``: they are read together.
@@ -123,31 +173,36 @@ class ConceptClassifier:
         # Together: a short text costs the networks as much time as ten.
         clauses = [taken_apart(each) for each in criteria]
         texts = [(row, text) for row, each in enumerate(clauses) for text in dict.fromkeys(each.texts())]
-        read = self._averaged([text for _, text in texts], [groups[row] for row, _ in texts], bulk=bulk)
+        read, states = self._averaged(
+            [text for _, text in texts], [groups[row] for row, _ in texts], bulk=bulk
+        )
         of_text: list[dict[str, Floats]] = [{} for _ in clauses]
         for (row, text), as_it_stands in zip(texts, read, strict=True):
             of_text[row][text] = as_it_stands
+        wholes = [place for place, (row, text) in enumerate(texts) if text == clauses[row].text]
         prob = np.stack([each.read(of_text[row]) for row, each in enumerate(clauses)])
         plain = ~turns(criteria)[:, :N_TURNS_OF_LESS].any(axis=1)
         prob[plain, 2 * self.countable + 2 :: 2] *= _PLAINLY_LESS
         prob /= prob.sum(axis=1, keepdims=True)
         prob[prob < _NEGLIGIBLE] = 0.0
-        return np.asarray(prob[:, 1:], dtype=np.float32)
+        return np.asarray(prob[:, 1:], dtype=np.float32), None if states is None else states[wholes]
 
-    def _averaged(self, criteria: Sequence[str], groups: Sequence[int], *, bulk: bool) -> Floats:
-        """Return the mean probabilities of the classes by all that read, sharpened ``[N, 1 + 2 K]``."""
+    def _averaged(
+        self, criteria: Sequence[str], groups: Sequence[int], *, bulk: bool
+    ) -> tuple[Floats, Floats | None]:
+        """Return the mean probabilities of the classes by all that read, sharpened ``[N, 1 + 2 K]``, and the
+        language model's states ``[N, D]``, where there is one."""
         each = (
             [network.prob(criteria, bulk=True) for network in self.networks]
             if bulk
             else prob_by_each(self.networks, criteria)
         )
-        mean = np.mean(each, axis=0)
+        mean, vectors = np.mean(each, axis=0), None
         if self.decoder is not None:
-            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * self.decoder.prob(
-                criteria, groups=groups, bulk=bulk
-            )
+            vectors = self.decoder.vectors(criteria, groups=groups, bulk=bulk)
+            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * self.decoder.prob(vectors, bulk=bulk)
         prob: Floats = mean**_AGREED / (mean**_AGREED).sum(axis=1, keepdims=True)
-        return prob
+        return prob, vectors
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what its file stores."""
@@ -156,6 +211,8 @@ class ConceptClassifier:
             arrays |= {f"{place}_{name}": array for name, array in network.arrays().items()}
         if self.decoder is not None:
             arrays |= {f"{_DECODER}_{name}": array for name, array in self.decoder.arrays().items()}
+        if self.mixtures is not None:
+            arrays |= {f"{_MIXTURES}_{name}": array for name, array in self.mixtures.arrays().items()}
         return arrays
 
     @classmethod
@@ -173,13 +230,14 @@ class ConceptClassifier:
         for name in arrays.keys() - {"names", "words", "foreign"}:
             place, _, part = name.partition("_")
             of_each.setdefault(place, {})[part] = arrays[name]
-        of_decoder = of_each.pop(_DECODER, None)
+        of_decoder, of_mixtures = of_each.pop(_DECODER, None), of_each.pop(_MIXTURES, None)
         decoder = None
         if of_decoder is not None and smollm2_file() is not None:
             decoder = WishDecoder.from_arrays(of_decoder)
         networks = [WishNetwork.from_arrays(of_each[place]) for place in sorted(of_each)]
         spelling = Spelling(arrays["words"].tolist(), arrays["foreign"].tolist())
-        return cls(names, networks, spelling, decoder)
+        mixtures = None if of_mixtures is None else MixtureHead.from_arrays(of_mixtures)
+        return cls(names, networks, spelling, decoder, mixtures)
 
 
 @dataclass(frozen=True)
@@ -188,19 +246,30 @@ class Reading:
 
     Attributes:
         prob: Of more and of less of each of K concepts, in turn ``[N, 2 K]``.
+        mixture: More or less of each concept, of unit length or none, and how much it leaves unsaid
+            ``[N, K + 1]``.
         n_words: Of each criterion ``[N]``.
         limited: Which of them name an amount, so that neither more nor less is asked for ``[N]``.
         listed: Which of them may list several concepts, which then are asked for alike ``[N]``.
     """
 
     prob: Floats
+    mixture: Floats
     n_words: NDArray[np.int64]
     limited: NDArray[np.bool_]
     listed: NDArray[np.bool_]
 
     @cached_property
     def wanted(self) -> Floats:
-        """More of a concept less less of it, from −1 to 1 ``[N, K]``.
+        """More of a concept less less of it, from −1 to 1 ``[N, K]``: in part what was named, in part the
+        mixture, less what that leaves unsaid."""
+        mixed = self._mixed[:, None]
+        wanted: Floats = (1 - mixed) * self.named + mixed * (1 - self.mixture[:, -1:]) * self.mixture[:, :-1]
+        return wanted
+
+    @cached_property
+    def named(self) -> Floats:
+        """What a criterion names, from −1 to 1 ``[N, K]``.
 
         Scaled so that a criterion which names several concepts is folded like several criteria.
         """
@@ -226,7 +295,21 @@ class Reading:
         besides = _REST_PER_WORD * np.minimum(self.n_words, _MOST_WORDS)
         of_style = self._is_clear & ~self.limited & ~self._is_counted
         unread = np.where(of_style, besides, 1.0 - self.certainty)
-        return unread.astype(np.float32)
+        return ((1 - self._mixed) * unread + self._mixed * self.mixture[:, -1]).astype(np.float32)
+
+    @cached_property
+    def _is_for_counts(self) -> NDArray[np.bool_]:
+        """Which criteria name an amount, or plainly what can be counted exactly ``[N]``."""
+        is_count: NDArray[np.bool_] = self.limited | (self._is_clear & self._is_exact)
+        return is_count
+
+    @cached_property
+    def _mixed(self) -> Floats:
+        """Which share of what is wanted is the mixture ``[N]``; none where an amount or a count is meant, or
+        all is said by a clear name or list."""
+        is_said = self._is_clear & (self.listed | (self.n_words <= _A_NAME))
+        is_mixed = self.mixture[:, :-1].any(axis=1) & ~self._is_for_counts & ~is_said
+        return np.where(is_mixed, _MIXED, np.float32(0.0))
 
     @cached_property
     def plainness(self) -> Floats:
@@ -306,27 +389,36 @@ def _is_bare_name(text: str, polarity: Polarity) -> bool:
     return read_limit(text) is None and contrasted(text) is None
 
 
-def _without_complaints(named: Floats, avoided: Floats, listed: NDArray[np.bool_]) -> Floats:
-    """Return what names of something to be avoided ask for, by the probabilities ``[N, 2 K]``.
+def _are_complaints(named: Floats, avoided: Floats, listed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which names of something to be avoided were taken for complaints ``[N]``, by the probabilities
+    ``[N, 2 K]``: of them the contrary is meant of what avoids them.
 
     Args:
         named: As the names are read, “waffle”.
         avoided: As they are read with “avoid” before them. Where that asks for the same, the name was taken
-            for a complaint, and the contrary is meant; and so it is where it is plainer than the name.
+            for a complaint; and so it is where it is plainer than the name.
         listed: Which of them may be lists, where “avoid” is easily read of the first part alone ``[N]``.
     """
-    as_named, as_avoided = (each[:, ::2] - each[:, 1::2] for each in (named, avoided))
-    plainness, of_avoided = (np.linalg.norm(each, axis=1) for each in (as_named, as_avoided))
-    alike = (as_named * as_avoided).sum(axis=1) > 0
-    complained = (alike & ~listed & (of_avoided > _HEARD * plainness)) | (of_avoided > plainness)
-    contrary = np.stack([avoided[:, 1::2], avoided[:, ::2]], axis=2).reshape(avoided.shape)
-    read: Floats = np.where(complained[:, None], contrary, named)
-    return read
+    plainness, of_avoided = (np.linalg.norm(_sides(each), axis=1) for each in (named, avoided))
+    heard = _are_alike(named, avoided) & ~listed & (of_avoided > _HEARD * plainness)
+    complained: NDArray[np.bool_] = heard | (of_avoided > plainness)
+    return complained
 
 
-def _form(criteria: Sequence[Criterion]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return how many words each criterion has, which of them name an amount and which may be lists."""
-    texts = [criterion.text for criterion in criteria]
+def _are_alike(one: Floats, other: Floats) -> NDArray[np.bool_]:
+    """Return which of N wishes ask for the same as others, by their probabilities ``[N, 2 K]``."""
+    alike: NDArray[np.bool_] = (_sides(one) * _sides(other)).sum(axis=1) > 0
+    return alike
+
+
+def _sides(prob: Floats) -> Floats:
+    """More less less of each concept ``[N, K]``, by the probabilities of both ``[N, 2 K]``."""
+    sides: Floats = prob[:, ::2] - prob[:, 1::2]
+    return sides
+
+
+def _form(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return how many words each text has, which of them name an amount and which may be lists."""
     n_words = np.array([len(text.split()) for text in texts], dtype=np.int64)
     limited = np.array([read_limit(text) is not None for text in texts], dtype=np.bool_)
     listed = np.array([_LIST.search(text) is not None for text in texts], dtype=np.bool_)

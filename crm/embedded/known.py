@@ -84,6 +84,19 @@ class KnownConcepts:
                 stays[row] = np.clip(1.0 - float(counted @ left[row]) / length / _OPPOSED, 0.0, 1.0)
         return stays
 
+    def margins_of_concepts(self, differences: Floats, counts: Floats) -> Floats:
+        """Return what more of each concept prefers of P pairs, in log-odds ``[P, K]``.
+
+        Args:
+            differences: φ(A) − φ(B) of the pairs ``[P, D]``.
+            counts: Exact counts of A and of B ``[2, P, C]``.
+        """
+        counted = np.zeros((differences.shape[0], len(self.gains)), dtype=np.float32)
+        for column, gain in enumerate(self.gains.tolist()):
+            one, other = (CountedWish(column, 1.0).margins(side, gain) for side in counts)
+            counted[:, column] = one - other
+        return np.concatenate([counted, differences @ self.directions.T], axis=1)
+
     def _styles(self, reading: Reading) -> Floats:
         """Return the directions of what is asked and cannot be counted ``[N, D]``."""
         directions: Floats = reading.wanted[:, self.classifier.countable :] @ self.directions
@@ -106,7 +119,7 @@ class KnownConcepts:
     def _is_unjudgeable(self, reading: Reading) -> NDArray[np.bool_]:
         """Return which criteria ask for more of what can only be counted as less ``[N]``."""
         uncounted = [self.classifier.names.index(name) for name in UNCOUNTED]
-        return np.asarray((reading.wanted[:, uncounted] > 0).any(axis=1), dtype=np.bool_)
+        return np.asarray((reading.named[:, uncounted] > 0).any(axis=1), dtype=np.bool_)
 
     def margins_each(self, criteria: CriteriaSet, counts: NDArray[Any]) -> Floats:
         """What responses with counts ``[..., C]`` gain under each of K criteria,

@@ -489,6 +489,17 @@ class EmbeddedCRM:
             measured=KindsOfReliability.from_arrays(arrays),
         )
 
+    def concept_margins(self) -> Floats:
+        """Return what more of each concept prefers of the ordinary pairs that it knows, in log-odds
+        ``[P, K]``.
+
+        Raises:
+            UnavailableError: It was trained without concepts or ordinary pairs.
+        """
+        if self._concepts is None or self._validity is None:
+            raise UnavailableError(f"The weights {self.version} know no concepts: train them with concepts.")
+        return self._concepts.margins_of_concepts(self._validity.differences, self._validity.counts)
+
     @property
     def lacking(self) -> str:
         """What of the judge is not installed, as a part of its version; empty where all is."""

@@ -66,10 +66,10 @@ class WishDecoder:
                 self._loaded = SmolLM2(read_smollm2(), self._n_layers, self._adapters, BEGINNING)
             return self._loaded
 
-    def logits(
+    def vectors(
         self, wishes: Sequence[str], *, groups: Sequence[int] | None = None, bulk: bool = False
     ) -> Floats:
-        """Return the logits of N wishes, before sharpening ``[N, C]``.
+        """Return the state at the end of each of N wishes and its mean state, normalised ``[N, 2 · 576]``.
 
         Each is read by itself, so that what is read beside it cannot move the last digits; with ``groups``
         ``[N]`` those of one group are read at once, in hardly more time than one of them, and with ``bulk``
@@ -90,17 +90,17 @@ class WishDecoder:
             rows = [row for some in batch for row in some]
             states = model.states([cut[row] + ending for row in rows], [len(some) for some in batch])
             pooled[rows] = [_pooled(each, len(ending)) for each in states]
-        vectors = _layer_normalised(pooled)
+        return _layer_normalised(pooled)
+
+    def logits(self, vectors: Floats, *, bulk: bool = False) -> Floats:
+        """Return the logits of N wishes, before sharpening ``[N, C]``, by their ``vectors``."""
         if bulk:
             return np.asarray(vectors @ self._weight + self._bias, dtype=np.float32)
         return np.stack([vector @ self._weight + self._bias for vector in vectors])
 
-    def prob(
-        self, wishes: Sequence[str], *, groups: Sequence[int] | None = None, bulk: bool = False
-    ) -> Floats:
-        """Return the probabilities of the classes ``[N, C]``; ``groups`` and ``bulk`` as for ``logits``."""
-        logits = self.logits(wishes, groups=groups, bulk=bulk)
-        prob: Floats = np.exp(log_softmax(logits * self._sharpness, axis=1))
+    def prob(self, vectors: Floats, *, bulk: bool = False) -> Floats:
+        """Return the probabilities of the classes ``[N, C]``, by the wishes' ``vectors``."""
+        prob: Floats = np.exp(log_softmax(self.logits(vectors, bulk=bulk) * self._sharpness, axis=1))
         return prob
 
     def sharpened(self, sharpness: float) -> WishDecoder:

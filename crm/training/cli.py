@@ -16,7 +16,7 @@ from crm.embedded.concepts import concept_classifier
 from crm.embedded.encoder import MAX_WINDOWS, sentence_encoder
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
-from crm.embedded.model import distinct_answers, save_weights
+from crm.embedded.model import EmbeddedCRM, distinct_answers, save_weights
 from crm.embedded.reliability import KindsOfReliability
 from crm.embedded.representation import Representation, load_arrays
 from crm.embedded.representation import representation as bundled_representation
@@ -59,7 +59,9 @@ chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.go
 _CLEAR_CASES = 0.93
 """Factor on directions of styles that were fitted to comparisons, which are about clear cases: chosen by the
 calibration of criteria lists on unseen instructions, where differences are smaller."""
-VERSION = "13"
+VERSION = "14"
+_HARDLY_NAMED = np.float32(1e-6)
+"""Where a wish names nothing, that correlates with nothing."""
 _ORDINARY = 256
 """Pairs whose differences are kept to tell criteria at odds."""
 
@@ -194,14 +196,59 @@ def train_decoder(
     on = device or ("cuda" if torch.cuda.is_available() else "cpu")
     with progress_bar("steps") as on_progress:
         fitted = fit_decoder(used, read_concept_names(), read_turns(), options, device=on, report=on_progress)
-    fitted = fitted.sharpened(
-        sharpness_of(fitted.logits([wish.text for wish in kept], bulk=True), kept, joined.names)
-    )
+    vectors = fitted.vectors([wish.text for wish in kept], bulk=True)
+    fitted = fitted.sharpened(sharpness_of(fitted.logits(vectors, bulk=True), kept, joined.names))
     joined = ConceptClassifier(joined.names, joined.networks, joined.spelling, fitted)
     np.savez_compressed(out, **joined.arrays())  # type: ignore[arg-type]
     typer.echo(
         f"{len(used)} wishes; of {len(kept)} others {share_read_right(joined, kept):.1%} are read as meant, "
         f"concept and direction; {out.stat().st_size / 1e6:.1f} MB: {out}"
+    )
+
+
+@app.command("readings")
+def train_readings(
+    concepts: Annotated[Path, typer.Option(help="The classifier, with its language model.")] = CONCEPTS_FILE,
+    weights: Annotated[Path, typer.Option(help="Weights that say which concepts are alike.")] = EMBEDDED_FILE,
+    out: Annotated[Path, typer.Option(help="Where the classifier goes.")] = CHECKPOINTS / CONCEPTS_FILE.name,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    apart: Annotated[
+        float, typer.Option(min=0.001, max=0.5, help="Share of the wishes kept apart to measure on.")
+    ] = 0.06,
+) -> None:
+    """Fit what reads several concepts off a wish, weighed as careful readers weigh them; after “decoder”."""
+    from crm.embedded.concepts import ConceptClassifier  # noqa: PLC0415
+    from crm.training.mixtures import (  # noqa: PLC0415
+        MixtureOptions,
+        ReadWishes,
+        agreement,
+        fit_mixtures,
+        likeness_of,
+        read_weighed_wishes,
+    )
+
+    _make_folder_of(out)
+    classifier = ConceptClassifier.load(concepts)
+    likeness = likeness_of(EmbeddedCRM.load(weights).concept_margins())
+    weighed = read_weighed_wishes()
+    order = np.random.default_rng(seed).permutation(len(weighed)).tolist()
+    n_apart = round(apart * len(weighed))
+    kept, used = ([weighed[row] for row in rows] for rows in (order[:n_apart], order[n_apart:]))
+    heard, of_kept = (ReadWishes.of(classifier, each) for each in (used, kept))
+    fitted = fit_mixtures(heard, used, classifier.names, likeness, MixtureOptions(seed=seed))
+    found = fitted.read(of_kept.vectors, of_kept.named)[:, :-1]
+    agreed, before = (
+        float(np.nanmean(agreement(each, kept, classifier.names, likeness)))
+        for each in (found, of_kept.named + _HARDLY_NAMED)
+    )
+    whole = ConceptClassifier(
+        classifier.names, classifier.networks, classifier.spelling, classifier.decoder, fitted
+    )
+    np.savez_compressed(out, **whole.arrays())  # type: ignore[arg-type]
+    typer.echo(
+        f"{len(used)} weighed wishes; on ordinary pairs the mixtures of {n_apart} others correlate with "
+        f"their readers' at {agreed:.2f}, what is named in them at {before:.2f}; "
+        f"{out.stat().st_size / 1e6:.1f} MB: {out}"
     )
 
 

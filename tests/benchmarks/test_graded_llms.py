@@ -15,6 +15,7 @@ from crm.embedded.model import embedded_crm
 from crm.errors import CRMError
 from crm.training.comparisons import ALL_COMPARISONS
 from crm.training.concepts import read_concept_wishes
+from crm.training.mixtures import read_weighed_wishes
 
 ROW = {
     "wish": "short",
@@ -34,7 +35,7 @@ def test_nothing_is_trained_on_their_words_and_prompts() -> None:
     assert len(graded) == 28
     assert all(len(wish.known_orders()) >= 10 for wish in graded)
 
-    trained = {_plain(wish.text) for wish in read_concept_wishes()}
+    trained = {_plain(wish.text) for wish in (*read_concept_wishes(), *read_weighed_wishes())}
     assert not {_plain(wish.wish) for wish in graded if len(wish.wish.split()) > 3} & trained
     compared = {
         row["prompt_id"]

@@ -24,17 +24,18 @@ def test_a_wish_is_read_alike_alone_and_among_others() -> None:
         "x" * 4000,
         *(f"number {i}" for i in range(99)),
     ]
-    together, many = decoder().logits(wishes), decoder().logits(wishes, bulk=True)
+    vectors, many_vectors = decoder().vectors(wishes), decoder().vectors(wishes, bulk=True)
+    together, many = decoder().logits(vectors), decoder().logits(many_vectors, bulk=True)
 
     assert np.isfinite(together).all()
     np.testing.assert_allclose(many, together, atol=2e-2)
     for row in (0, 1, 57):
-        np.testing.assert_array_equal(decoder().logits([wishes[row]])[0], together[row])
+        np.testing.assert_array_equal(decoder().logits(decoder().vectors([wishes[row]]))[0], together[row])
 
 
 def test_it_is_stored_and_read_again() -> None:
     again = WishDecoder.from_arrays(decoder().arrays())
-    wishes = ["more like an essay than a text message", "no tables"]
+    wishes = again.vectors(["more like an essay than a text message", "no tables"])
 
     np.testing.assert_allclose(again.prob(wishes), decoder().prob(wishes), atol=1e-6)
     assert again.sharpened(2.0).prob(wishes).max() > again.prob(wishes).max()
@@ -50,7 +51,7 @@ def test_it_is_stored_and_read_again() -> None:
 )
 def test_it_knows_more_of_the_world_than_the_networks(wish: str, concept: str, more: bool) -> None:
     names = concept_classifier().names
-    prob = decoder().prob([wish])[0]
+    prob = decoder().prob(decoder().vectors([wish]))[0]
 
     assert prob.argmax() == 1 + 2 * names.index(concept) + (not more)
 

@@ -23,13 +23,13 @@ def test_a_small_decoder_learns_its_wishes_and_reads_in_numpy_as_it_was_trained(
     steps: list[tuple[int, int]] = []
     names = concept_names(WISHES)
     fitted = fit_decoder(WISHES, NAMES, TURNS, TINY, report=lambda done, total: steps.append((done, total)))
-    logits = fitted.logits([wish.text for wish in WISHES])
+    logits = fitted.logits(fitted.vectors([wish.text for wish in WISHES]))
     right = logits.argmax(axis=1) == [label_of(wish, names) for wish in WISHES]
 
     assert steps[-1] == (90, 90)
     assert right.mean() > 0.9
     assert 0.5 <= sharpness_of(logits, WISHES, names) <= 3.0
-    unseen = fitted.prob(["a table please", "no table please"])
+    unseen = fitted.prob(fitted.vectors(["a table please", "no table please"]))
     tables = names.index("tables")
     assert unseen[0, 1 + 2 * tables] > unseen[0, 2 + 2 * tables]
     assert unseen[1, 2 + 2 * tables] > unseen[1, 1 + 2 * tables]
