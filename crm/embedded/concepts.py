@@ -299,8 +299,8 @@ class Reading:
 
     @cached_property
     def _is_for_counts(self) -> NDArray[np.bool_]:
-        """Which criteria name an amount, or plainly what can be counted exactly ``[N]``."""
-        is_count: NDArray[np.bool_] = self.limited | (self._is_clear & self._is_exact)
+        """Which criteria name an amount, or what can be counted more than anything else ``[N]``."""
+        is_count: NDArray[np.bool_] = self.limited | self._is_counted
         return is_count
 
     @cached_property
