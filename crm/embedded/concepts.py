@@ -121,8 +121,7 @@ class ConceptClassifier:
             raise UnavailableError(
                 "The classifier of wishes has no language model, or its weights are missing."
             )
-        none = np.zeros((len(texts), len(self.names) + 1), dtype=np.float32)
-        return Reading(prob, none, *_form(texts)), states
+        return self._named(texts, prob), states
 
     def _reading(self, rows: Floats, criteria: Sequence[Criterion]) -> Reading:
         prob, mixture = np.split(rows, [2 * len(self.names)], axis=1)
@@ -152,12 +151,17 @@ class ConceptClassifier:
         mixtures[bare] = np.where(turned, of_avoided, mixtures[bare])
         return np.concatenate([prob, mixtures], axis=1)
 
+    def _named(self, texts: Sequence[str], prob: Floats) -> Reading:
+        """Return what N texts name, by the probabilities ``[N, 2 K]``, without any mixture."""
+        none = np.zeros((len(texts), len(self.names) + 1), dtype=np.float32)
+        return Reading(prob, none, *_form(texts))
+
     def _mixtures(self, texts: Sequence[str], prob: Floats, vectors: Floats | None) -> Floats:
         """Return of what mixtures N texts are ``[N, K + 1]``; of zeros where nothing reads them."""
-        none = np.zeros((len(texts), len(self.names) + 1), dtype=np.float32)
+        reading = self._named(texts, prob)
         if self.mixtures is None or vectors is None:
-            return none
-        read = self.mixtures.read(vectors, Reading(prob, none, *_form(texts)).named)
+            return reading.mixture
+        read = self.mixtures.read(vectors, reading.named)
         read[:, : self.countable][np.abs(read[:, : self.countable]) < _SLIGHT_COUNT] = 0.0
         return read
 
@@ -298,17 +302,12 @@ class Reading:
         return ((1 - self._mixed) * unread + self._mixed * self.mixture[:, -1]).astype(np.float32)
 
     @cached_property
-    def _is_for_counts(self) -> NDArray[np.bool_]:
-        """Which criteria name an amount, or what can be counted more than anything else ``[N]``."""
-        is_count: NDArray[np.bool_] = self.limited | self._is_counted
-        return is_count
-
-    @cached_property
     def _mixed(self) -> Floats:
         """Which share of what is wanted is the mixture ``[N]``; none where an amount or a count is meant, or
         all is said by a clear name or list."""
         is_said = self._is_clear & (self.listed | (self.n_words <= _A_NAME))
-        is_mixed = self.mixture[:, :-1].any(axis=1) & ~self._is_for_counts & ~is_said
+        is_for_counts = self.limited | self._is_counted
+        is_mixed = self.mixture[:, :-1].any(axis=1) & ~is_for_counts & ~is_said
         return np.where(is_mixed, _MIXED, np.float32(0.0))
 
     @cached_property

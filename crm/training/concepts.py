@@ -315,17 +315,17 @@ def epoch_batches(
     drawn = [*wishes, *(name.wish(turns_of_phrase, draw) for name in names)]
     examples: Batch = []
     for wish in drawn:
-        text, asked = varied(wish.text, draw), [wish]
+        text, asked = _varied(wish.text, draw), [wish]
         if draw.random() < options.joined:
             other = draw.choice(drawn)
-            text, asked = text.rstrip(".") + draw.choice(_LINKS) + varied(other.text, draw), [wish, other]
+            text, asked = text.rstrip(".") + draw.choice(_LINKS) + _varied(other.text, draw), [wish, other]
         examples.append((text, asked))
     kinds: dict[str, list[ConceptName]] = {}
     for name in named:
         kinds.setdefault(name.kind, []).append(name)
     for name in draw.choices(named, k=round(options.paired * len(wishes))):
         text, asked = name.wish_for_both(draw.choice(kinds[name.kind]), turns_of_phrase, draw)
-        examples.append((varied(text, draw), asked))
+        examples.append((_varied(text, draw), asked))
     draw.shuffle(examples)
     batches: list[Batch] = []
     for start in range(0, len(examples), _CHUNK * options.batch):
@@ -334,7 +334,7 @@ def epoch_batches(
     return draw.sample(batches, len(batches))
 
 
-def varied(text: str, draw: random.Random) -> str:
+def _varied(text: str, draw: random.Random) -> str:
     """Return the text as another person would have typed it: small letters, a slip, another opening."""
     if draw.random() < 0.25:  # noqa: PLR2004
         text = text.lower()

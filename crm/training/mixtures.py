@@ -26,8 +26,8 @@ from crm.protocol import Floats
 from crm.training.concepts import WISHES
 
 MIXTURES = WISHES / "mixtures"
-_ALL, _NO_TEXT_SHOWS = 3, 9
-"""What of a wish is unsaid, as readers write it."""
+_ALL = 3
+"""What readers write where all of a wish is unsaid; more where no text shows it either."""
 _LINE = re.compile(r"([^\t]+)\t([01239])\t((?:[a-z_]+:-?[123])(?: [a-z_]+:-?[123])*|-)")
 _LEAST = 1e-6
 _OF_LENGTH = 0.05
@@ -44,14 +44,12 @@ class WeighedWish:
     Attributes:
         weights: By concept, from −3 to 3.
         unsaid: How much of the wish no concept says, from 0 to 1.
-        shown: Whether a text shows at all if it meets the wish.
         typed: Whether it is about any answer, and not about one.
     """
 
     text: str
     weights: tuple[tuple[str, float], ...]
     unsaid: float
-    shown: bool
     typed: bool
 
 
@@ -71,14 +69,8 @@ def read_weighed_wishes(folder: Path = MIXTURES) -> list[WeighedWish]:
                 )
             named = () if fields[3] == "-" else tuple(each.split(":") for each in fields[3].split())
             weights = tuple((concept, float(weight)) for concept, weight in named)
-            unsaid = int(fields[2])
-            wishes.append(
-                WeighedWish(
-                    *(fields[1], weights, min(_ALL, unsaid) / _ALL),
-                    shown=unsaid != _NO_TEXT_SHOWS,
-                    typed=path.stem == "typed",
-                )
-            )
+            unsaid = min(_ALL, int(fields[2])) / _ALL
+            wishes.append(WeighedWish(fields[1], weights, unsaid, typed=path.stem == "typed"))
     if not wishes:
         raise CRMError(f"{folder} has no weighed wishes: check the path.")
     return wishes
@@ -299,11 +291,11 @@ class _Head(nn.Module):
     @torch.no_grad()
     def fitted(self) -> MixtureHead:
         """Return what was fitted."""
-        n_concepts = self.output.out_features - 1
-        self.hidden.weight[:, -n_concepts:] *= _LOUDER
         hidden, output, direct = (
-            np.ascontiguousarray(layer.weight.T.numpy()) for layer in (self.hidden, self.output, self.direct)
+            layer.weight.T.numpy().copy() for layer in (self.hidden, self.output, self.direct)
         )
+        n_concepts = self.output.out_features - 1
+        hidden[-n_concepts:] *= _LOUDER
         return MixtureHead(
             hidden, self.hidden.bias.numpy(), output, direct, (self.output.bias + self.direct.bias).numpy()
         )

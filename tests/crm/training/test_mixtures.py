@@ -22,9 +22,9 @@ from crm.training.mixtures import (
 NAMES = ("tables", "funny", "warm")
 GRANDMA, PUB = (("tables", 2.0), ("funny", -1.0)), (("funny", 3.0), ("warm", 1.0))
 WEIGHED = [
-    *(WeighedWish(f"{each} for my grandma", GRANDMA, 0.0, shown=True, typed=True) for each in "abcd"),
-    *(WeighedWish(f"{each} at the pub", PUB, 2 / 3, shown=True, typed=False) for each in "abcd"),
-    WeighedWish("who wrote this", (), 1.0, shown=False, typed=False),
+    *(WeighedWish(f"{each} for my grandma", GRANDMA, 0.0, typed=True) for each in "abcd"),
+    *(WeighedWish(f"{each} at the pub", PUB, 2 / 3, typed=False) for each in "abcd"),
+    WeighedWish("who wrote this", (), 1.0, typed=False),
 ]
 _RNG = np.random.default_rng(0)
 _KINDS = np.repeat(_RNG.standard_normal((3, 8)), (4, 4, 1), axis=0)
@@ -77,7 +77,7 @@ def test_an_unknown_concept_is_named() -> None:
     with pytest.raises(CRMError, match="“odd” names the concept tabels, which there is not"):
         agreement(
             np.ones((1, 1), dtype=np.float32),
-            [WeighedWish("odd", (("tabels", 1.0),), 0.0, shown=True, typed=True)],
+            [WeighedWish("odd", (("tabels", 1.0),), 0.0, typed=True)],
             ["tables"],
             np.eye(1, dtype=np.float32),
         )
