@@ -6,6 +6,7 @@
 - ``style``: the counted properties in it
 - ``token_axes``: how it speaks, as heard in each of its tokens
 - ``encoder``: the sentence encoder; ``minilm``: the same in NumPy, for a few short texts
+- ``mixtures``: what is asked for in words that name nothing, as several concepts at once
 - ``passages``: a response part by part, for wishes that one of its sentences meets
 - ``counts``: what is counted exactly in it; ``evidence``: where in its text that stands
 - ``concepts``: what a criterion asks for, in whatever words
