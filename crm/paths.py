@@ -16,6 +16,8 @@ EMBEDDED_FILE = BUNDLED / "embedded-14.npz"
 """The bundled weights."""
 CONCEPTS_FILE = BUNDLED / "concepts-5.npz"
 """The bundled classifier of concepts."""
+LIMITS_FILE = BUNDLED / "limits-1.npz"
+"""The bundled model that tells which numbers in a wish are limits."""
 CHECKPOINTS = HOME / "checkpoints"
 """Where what is trained goes by default: never over what is bundled."""
 

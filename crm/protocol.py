@@ -306,7 +306,8 @@ class Reliability:
     """How a criterion is read, and how far verdicts under it can be trusted.
 
     Attributes:
-        reading: What it is taken to ask for, e.g. “fewer emojis”; empty where it is judged by its wording.
+        reading: What it is taken to ask for, e.g. “fewer emojis”; where it is judged by its wording, what it
+            is probably about, or empty.
         right: Share of right verdicts on pairs that nothing was trained on; NaN where it was not measured.
     """
 

@@ -233,6 +233,7 @@ _JUDGED = {
     ReadAs.STYLE: "Judged as a style that this judge knows",
     ReadAs.WORDING: "Judged by its wording alone",
 }
+_PROBABLY = "Probably about {}. Judged by that and by its wording"
 
 
 def reading_sentence(found: Reliability) -> str:
@@ -240,10 +241,14 @@ def reading_sentence(found: Reliability) -> str:
 
     “Read as fewer emojis. Counted in every answer; a reader agreed 76 times in 100.”
     """
-    read = f"Read as {found.reading}. " if found.reading else ""
+    judged = _JUDGED[found.read_as]
+    if found.reading and found.read_as is ReadAs.WORDING:
+        judged = _PROBABLY.format(found.reading)
+    elif found.reading:
+        judged = f"Read as {found.reading}. {judged}"
     measured = not np.isnan(found.right)
     agreed = f"; a reader agreed {100 * found.right:.0f} times in 100" if measured else ""
-    return f"{read}{_JUDGED[found.read_as]}{agreed}."
+    return f"{judged}{agreed}."
 
 
 def amounts_in_words(amounts: Iterable[MeanAmount], llm: str) -> str:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from crm.criteria import Criterion, Polarity, Wording
 from crm.embedded.clauses import FAR_BEHIND, taken_apart
+from crm.embedded.countable import count_of
 from crm.embedded.counts import count_names, countables, limited_columns
 from crm.embedded.encoder import RowCache
 from crm.embedded.forms import contrasted
@@ -65,6 +66,9 @@ _MIXED = np.float32(0.4)
 """Share of the mixture in what is wanted."""
 _A_NAME = 2
 """Up to so many words, a clear wish is the name of what is wanted."""
+_PLAINLY = 0.5
+"""What may be limited is read with so much probability, or the unit of a limit says what it is of."""
+_BY_UNIT = 0.95
 _NEGLIGIBLE = 0.06
 """Probability below which a concept is not taken into account."""
 _SLIGHT_COUNT = 0.1
@@ -189,7 +193,9 @@ class ConceptClassifier:
         prob[plain, 2 * self.countable + 2 :: 2] *= _PLAINLY_LESS
         prob /= prob.sum(axis=1, keepdims=True)
         prob[prob < _NEGLIGIBLE] = 0.0
-        return np.asarray(prob[:, 1:], dtype=np.float32), None if states is None else states[wholes]
+        of_concepts = np.asarray(prob[:, 1:], dtype=np.float32)
+        _read_by_unit(criteria, of_concepts)
+        return of_concepts, None if states is None else states[wholes]
 
     def _averaged(
         self, criteria: Sequence[str], groups: Sequence[int], *, bulk: bool
@@ -310,6 +316,11 @@ class Reading:
         is_mixed = self.mixture[:, :-1].any(axis=1) & ~is_for_counts & ~is_said
         return np.where(is_mixed, _MIXED, np.float32(0.0))
 
+    @property
+    def is_mixed(self) -> NDArray[np.bool_]:
+        """Of which criteria a part of what is wanted is a mixture ``[N]``."""
+        return np.asarray(self._mixed > 0, dtype=np.bool_)
+
     @cached_property
     def plainness(self) -> Floats:
         """How much likelier more of a concept is than less, or less than more ``[N]``.
@@ -379,6 +390,25 @@ class Reading:
 @cache
 def _exact_columns() -> tuple[int, ...]:
     return tuple(column for column, countable in enumerate(countables()) if not countable.is_soft)
+
+
+def _read_by_unit(texts: Sequence[str], prob: Floats) -> None:
+    """Read a text that limits something, and says what by the words behind its number, as that, where nothing
+    that may be limited is plainly read: “genau fünf Stichpunkte”.
+
+    Args:
+        texts: N texts.
+        prob: Of more and of less of each concept, changed in place ``[N, 2 K]``.
+    """
+    for text, row in zip(texts, prob, strict=True):
+        limit = read_limit(text)
+        of_unit = None if limit is None else count_of(limit)
+        if of_unit is None:
+            continue
+        first = int(row.argmax())
+        if first // 2 not in limited_columns() or row[first] < _PLAINLY:
+            row[:] = 0.0
+            row[2 * of_unit] = _BY_UNIT
 
 
 def _is_bare_name(text: str, polarity: Polarity) -> bool:

@@ -81,6 +81,50 @@ class CountedWish:
         return np.asarray(-abs(self.weight) * lost, dtype=np.float32)
 
 
+_A_LINE, _A_SENTENCE = 12.0, 18.0
+"""Words."""
+_BY_UNIT = {
+    ("sentences", "word"): ("sentence_length", 1.0),
+    ("sentence_length", "sentence"): ("sentences", 1.0),
+    ("sentence_length", "line"): ("sentence_length", _A_LINE),
+    ("paragraphs", "word"): ("paragraph_length", 1.0),
+    ("paragraphs", "line"): ("paragraph_length", _A_LINE),
+    ("paragraphs", "sentence"): ("paragraph_length", _A_SENTENCE),
+    ("paragraph_length", "line"): ("paragraph_length", _A_LINE),
+    ("paragraph_length", "sentence"): ("paragraph_length", _A_SENTENCE),
+    ("paragraph_length", "paragraph"): ("paragraphs", 1.0),
+    ("words", "line"): ("words", _A_LINE),
+    ("words", "sentence"): ("sentences", 1.0),
+    ("words", "paragraph"): ("paragraphs", 1.0),
+}
+"""What a limit is of, and how many of that make one of its unit, where a number is in another unit than what
+is counted: “sentences under 15 words”, “paragraphs of three lines”."""
+
+
+_COUNT_OF = {
+    "word": "words",
+    "sentence": "sentences",
+    "paragraph": "paragraphs",
+    "bullet": "bullets",
+    "item": "list_items",
+    "heading": "headings",
+    "table": "tables",
+    "emoji": "emojis",
+    "exclamation": "exclamations",
+    "question": "questions",
+    "link": "links",
+    "example": "examples",
+    "source": "citations",
+    "quote": "quotations",
+}
+
+
+def count_of(limit: Limit) -> int | None:
+    """Return which count a limit is on, by its unit; None where that does not say."""
+    name = _COUNT_OF.get(limit.unit)
+    return None if name is None else count_names().index(name)
+
+
 def counted_wishes(criterion: str, wanted: Floats) -> Iterator[CountedWish]:
     """Yield the counted parts of a criterion, of which more (or less) is wanted as ``[K]`` says."""
     countable = wanted[: len(count_names())]
@@ -92,7 +136,16 @@ def counted_wishes(criterion: str, wanted: Floats) -> Iterator[CountedWish]:
         weight = float(countable[column])
         if weight > 0 and count_names()[column] in UNCOUNTED:
             continue
-        yield CountedWish(column, weight, limit if column == strongest else None)
+        if limit is not None and column == strongest:
+            yield _limited(column, weight, limit)
+        else:
+            yield CountedWish(column, weight)
+
+
+def _limited(column: int, weight: float, limit: Limit) -> CountedWish:
+    """Return a wish with a limit, of what the limit's unit says."""
+    name, factor = _BY_UNIT.get((count_names()[column], limit.unit), (count_names()[column], 1.0))
+    return CountedWish(count_names().index(name), weight, limit.times(factor))
 
 
 def counted_margins(wishes: Sequence[CountedWish], counts: NDArray[Any], gains: Floats) -> Floats:

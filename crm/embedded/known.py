@@ -24,6 +24,10 @@ _COUNTED_AT_ALL = 0.4
 """From this certainty on."""
 _MOST_SAID = 2
 """Of what a criterion is read as asking for, so many parts are put into words."""
+_LIKELY = 0.3
+"""Weight in a mixture from which a concept is worth saying."""
+_MOSTLY_UNSAID = 0.5
+"""Where more of a wish is in no concept, those that are would mislead."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +159,25 @@ class KnownConcepts:
 
     def in_words(self, criterion: Criterion) -> str:
         """What a criterion is read as asking for, polarity included: “fewer emojis”, “less formal”."""
-        wanted = self.classifier.read([criterion]).wanted[0]
-        counted = {wish.column: wish for wish in counted_wishes(criterion.text, wanted)}
+        reading = self.classifier.read([criterion])
+        wanted = reading.wanted[0]
+        surely = np.maximum(np.abs(wanted), np.abs(reading.named[0])) >= SURE
         first, *others = np.argsort(-np.abs(wanted), kind="stable")[:_MOST_SAID].tolist()
+        return self._said(criterion, wanted, [first, *(other for other in others if surely[other])])
+
+    def likely_in_words(self, criterion: Criterion) -> str:
+        """What a criterion that names nothing for sure is probably about, “realistic and less formal”; empty
+        where it cannot be said."""
+        reading = self.classifier.read([criterion])
+        mixture, unsaid = reading.mixture[0, :-1], float(reading.mixture[0, -1])
+        if not reading.is_mixed[0] or unsaid > _MOSTLY_UNSAID:
+            return ""
+        first = np.argsort(-np.abs(mixture), kind="stable")[:_MOST_SAID]
+        return self._said(criterion, mixture, first[np.abs(mixture[first]) >= _LIKELY].tolist())
+
+    def _said(self, criterion: Criterion, wanted: Floats, which: Sequence[int]) -> str:
+        """Put some of the concepts that are wanted ``[K]`` into words."""
+        counted = {wish.column: wish for wish in counted_wishes(criterion.text, wanted)}
         sign = criterion.polarity.sign
 
         def said(concept: int) -> str:
@@ -166,7 +186,7 @@ class KnownConcepts:
             name = self.classifier.names[concept].replace("_", " ")
             return name if sign * wanted[concept] > 0 else f"less {name}"
 
-        return " and ".join(map(said, [first, *(other for other in others if abs(wanted[other]) >= SURE)]))
+        return " and ".join(map(said, which))
 
     def counted(self, criteria: CriteriaSet) -> dict[int, int]:
         """Return which counts the criteria surely ask for, and whether more is wished: 1, less: −1, or

@@ -67,6 +67,8 @@ CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
 _MAX_CACHED = 2048
 _SURELY = 25.0
 """Log-odds that the guard takes off what is surely gaming: one in 1,000 ordinary responses."""
+_A_HABIT = np.float32(0.02)
+"""Share of an LLM's responses that are surely gaming from which it is no chance."""
 _ALIKE = 0.04
 """Log-odds under which responses are alike in what is asked, and tie in a ranking."""
 _GAMING_MORE = "more like a text that is written to please a judge, or answers something else"
@@ -227,7 +229,7 @@ class EmbeddedCRM:
                 margins[row] = self._joint(criteria, direction, arrays)
             if known is None:
                 general[row] = self._joint(CriteriaSet(), self._general, arrays)
-                penalty[row] = self._penalty(arrays["features"])
+                penalty[row] = _unless_by_chance(self._penalty(arrays["features"]))
 
         stored.each(self._read_under(criteria), judge)
         if known is None:
@@ -296,7 +298,7 @@ class EmbeddedCRM:
         """Return what responses of a benchmark, given as stored, lose for looking like gaming ``[R, Q]``."""
         if self._guard is None:
             return np.zeros(stored["digest"].shape, dtype=np.float32)
-        return self._guard.penalty_once(stored["features"], self._features.step)
+        return _unless_by_chance(self._guard.penalty_once(stored["features"], self._features.step))
 
     def _penalty(self, features: NDArray[np.int8]) -> Floats:
         """Return what N responses with stored features ``[N, D]`` lose for looking like gaming ``[N]``."""
@@ -315,8 +317,10 @@ class EmbeddedCRM:
     def reliability(self, criterion: Criterion) -> Reliability:
         """Return how a criterion is read, polarity included, and how far verdicts under it can be trusted."""
         kind = self._kind(criterion)
-        concepts = None if kind == WORDING else self._concepts
-        reading = "" if concepts is None else concepts.in_words(criterion)
+        reading = ""
+        if self._concepts is not None:
+            in_words = self._concepts.likely_in_words if kind == WORDING else self._concepts.in_words
+            reading = in_words(criterion)
         return (self._measured or _UNMEASURED).of(kind, reading)
 
     def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
@@ -518,6 +522,17 @@ def held_back(margin: Floats | np.float32, ahead: Floats | np.float32) -> Floats
     """
     stays = _is_tie(margin) & (np.abs(ahead) < _SURELY)
     return np.asarray(np.where(stays, margin, margin + ahead), dtype=np.float32)
+
+
+def _unless_by_chance(penalty: Floats) -> Floats:
+    """Return what responses of LLMs lose ``[..., Q]``, too little to decide a tie where an LLM hardly has any
+    that is surely gaming.
+
+    Of a thousand ordinary responses one is taken for gaming: where hardly any has what is asked, such as a
+    table, so few decided who stands before whom.
+    """
+    is_habit = (penalty >= _SURELY).mean(axis=-1, keepdims=True) >= _A_HABIT
+    return np.where(is_habit, penalty, np.minimum(penalty, np.nextafter(_SURELY, 0.0, dtype=np.float32)))
 
 
 def _is_tie(margin: Floats | np.float32) -> NDArray[np.bool_]:

@@ -27,6 +27,7 @@ from crm.paths import (
     CONCEPTS_FILE,
     CORPORA,
     EMBEDDED_FILE,
+    LIMITS_FILE,
     PREFERENCES,
     REPRESENTATION_FILE,
 )
@@ -249,6 +250,31 @@ def train_readings(
         f"{len(used)} weighed wishes; on ordinary pairs the mixtures of {n_apart} others correlate with "
         f"their readers' at {agreed:.2f}, what is named in them at {before:.2f}; "
         f"{out.stat().st_size / 1e6:.1f} MB: {out}"
+    )
+
+
+@app.command("limits")
+def train_limits(
+    out: Annotated[Path, typer.Option(help="Where the model goes.")] = CHECKPOINTS / LIMITS_FILE.name,
+    seed: Annotated[int, typer.Option(help="Of which wishes are kept apart.")] = 0,
+    apart: Annotated[
+        float, typer.Option(min=0.001, max=0.5, help="Share of the wishes kept apart to measure on.")
+    ] = 0.1,
+) -> None:
+    """Fit what tells which numbers in a wish are limits; seconds. Takes effect when it lies at its place."""
+    from crm.training.concepts import read_concept_wishes  # noqa: PLC0415
+    from crm.training.limits import fit_limits, limits_among, read_limit_wishes, share_read_right  # noqa: PLC0415
+
+    _make_folder_of(out)
+    wishes, further = read_limit_wishes(), limits_among(read_concept_wishes())
+    order = np.random.default_rng(seed).permutation(len(wishes)).tolist()
+    n_apart = round(apart * len(wishes))
+    kept, used = ([wishes[row] for row in rows] for rows in (order[:n_apart], order[n_apart:]))
+    right = share_read_right(fit_limits([*used, *further]), kept)
+    np.savez_compressed(out, **fit_limits([*wishes, *further]).arrays())  # type: ignore[arg-type]
+    typer.echo(
+        f"{len(wishes) + len(further)} wishes; of {n_apart} of them {right:.1%} were read right by a model "
+        f"fitted without: {out}"
     )
 
 

@@ -66,6 +66,47 @@ def test_without_a_number_there_is_none(criterion: str) -> None:
     assert read_limit(criterion) is None
 
 
+@pytest.mark.parametrize(
+    ("criterion", "low", "high"),
+    [
+        ("anything beyond 250 words and I lose the thread", None, 250),
+        ("past six bullets my eyes glaze over", None, 6),
+        ("not more then 4 sentances", None, 4),
+        ("one table won't do", 2, None),
+        ("höchstens vier Absätze bitte", None, 4),
+        ("au moins deux liens", 2, None),
+        ("no más de 80 palabras", None, 80),
+        ("more than 2 and fewer than 6 headings", 3, 5),
+    ],
+)
+def test_so_is_one_that_is_said_in_other_words(criterion: str, low: float | None, high: float | None) -> None:
+    assert read_limit(criterion) == Limit(low, high)
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        "half of the addresses lead to a 404, so leave them out",
+        "machines that talk like HAL 9000 give me the creeps",
+        "I'm 68 and those long paragraphs swim before my eyes",
+        "last time there were 14 links and most of them dead, drop them",
+        "I have told you a hundred times, no emojis",
+        "24/7 I stare at spreadsheets, so a good table is welcome",
+    ],
+)
+def test_a_number_that_is_no_amount_limits_nothing(criterion: str) -> None:
+    assert read_limit(criterion) is None
+
+
+def test_a_limit_has_the_unit_behind_its_number() -> None:
+    units = [
+        limit.unit
+        for limit in map(read_limit, ("at most 15 words", "two short paragraphs", "3 jokes max"))
+        if limit is not None
+    ]
+    assert units == ["word", "paragraph", ""]
+
+
 @given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 1000))
 def test_amounts_within_are_not_missed_and_others_are(low: int, room: int, amount: int) -> None:
     missed = float(Limit(low, low + room).missed_by(np.array(float(amount))))
