@@ -16,6 +16,7 @@
 - ``clauses``: what is read of its parts, put together; ``forms``: how it is taken apart
 - ``known``: what the judge makes of that
 - ``countable``: how well responses do under what is counted; ``limits``: amounts that a criterion names
+- ``numerals``: the numbers in it; ``limit_cues``: which of them limit an amount
 - ``absence``: what criteria are about and no response has
 - ``reliability``: how often the judge is right, by kind of criterion
 - ``guard``: holds back responses that are written for the judge

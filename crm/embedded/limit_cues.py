@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from crm.embedded.numerals import Numeral
+from crm.embedded.numerals import Numeral, numerals
 from crm.protocol import Floats
 
 N_BUCKETS = 1 << 15
@@ -91,6 +91,13 @@ _COUNTED = re.compile(
     r"|stanza|character|term|phrase|percentage|date|price|formula|semicolon|contraction|command|code|\"|“)"
 )
 """What is counted, after its number."""
+_NOT_COUNTED = re.compile(r"\W*(?:screen|tweet|text message|e-?mail|glance|postcard|breath)\b")
+"""What says how long an answer is without being counted in it."""
+_NOT_ONE = re.compile(
+    r"(?:\b(?:not|never|no|without)(?: even)?(?: an?)?|\bkein(?:e[mnrs]?)?|\bohne(?: ein(?:e[mnrs]?)?)?"
+    r"|\b(?:pas|sans)(?: une?)?|\b(?:sin|ni)(?: una?)?) $"
+)
+"""Before a “single” one: none at all is wished."""
 _WORD = re.compile(r"[^\W\d]+(?:['’][^\W\d]+)?|#|[^\w\s]")
 _NUMBER = "#"
 
@@ -108,6 +115,21 @@ class Kind(IntEnum):
     """What an amount must be above."""
     WITHIN = 5
     """The amount itself, or an end of a range."""
+
+
+def numbers_in(text: str) -> list[Numeral]:
+    """Return the numbers of a text in small letters that may limit something.
+
+    A size such as “one screen” is none, nor is the one of “not a single”; “eine” or “un” is a number where a
+    turn of phrase makes it one, “höchstens eine”.
+    """
+    return [
+        number
+        for number in numerals(text)
+        if not _NOT_COUNTED.match(text, number.end)
+        and not (number.value == 1 and not number.in_digits and _NOT_ONE.search(text[: number.start]))
+        and (not number.is_article or phrase_around(text, number))
+    ]
 
 
 def cues(text: str, numbers: Sequence[Numeral], place: int) -> Iterator[str]:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.embedded.idioms import plainly
-from crm.embedded.limit_cues import Kind, LimitReader, phrase_around
-from crm.embedded.numerals import Numeral, numerals
+from crm.embedded.limit_cues import Kind, LimitReader, numbers_in, phrase_around
+from crm.embedded.numerals import Numeral
 from crm.embedded.representation import load_arrays
 from crm.paths import LIMITS_FILE
 from crm.protocol import Floats
@@ -24,8 +24,6 @@ _FEW = 20
 _BETWEEN_ENDS = re.compile(r"\s*(?:-|–|to|or|and|until|bis|oder|und|à|ou|et|a|o|y)\s*")
 _LISTED = re.compile(r"\.?\s*,\s*|\.\s*")
 """Between numbers that only stand in a row: “1, 2, 3”."""
-_SIZES = re.compile(r"\W*(?:screen|tweet|text message|e-?mail|glance|postcard|breath)\b")
-"""What says how long an answer is without being counted in it."""
 _UNITS = {
     "word": r"words?|wort|wörtern?|worten?|mots?|palabras?",
     "line": r"lines?|zeilen?|lignes?|líneas?",
@@ -109,7 +107,7 @@ def read_limit(criterion: str) -> Limit | None:
 
 def limit_in(text: str, reader: LimitReader) -> Limit | None:
     """Return the limit that a text in plain words and small letters names, as a model reads it."""
-    numbers = [number for number in numerals(text) if not _SIZES.match(text, number.end)]
+    numbers = numbers_in(text)
     if not numbers or _are_in_a_row(text, numbers):
         return None
     prob = reader.prob(text, numbers)

@@ -18,7 +18,7 @@ _IN_WORDS = (
 _WORDS = {
     **{word: float(value) for words in _IN_WORDS for value, word in enumerate(words.split())},
     **dict.fromkeys(("once", "single", "lone", "solitary", "eine", "einen", "une", "una"), 1.0),
-    **dict.fromkeys(("einziger", "einzige", "einzigen", "einziges", "seul", "seule", "solo", "sola"), 1.0),
+    **dict.fromkeys(("einziger", "einzige", "einzigen", "einziges", "seul", "seule"), 1.0),
     **dict.fromkeys(("twice", "couple", "pair"), 2.0),
     **dict.fromkeys(("fifteen", "fünfzehn", "quinze", "quince"), 15.0),
     **dict.fromkeys(("twenty", "zwanzig", "vingt", "veinte"), 20.0),
@@ -45,6 +45,7 @@ _ORDINALS = {
     **{word: float(value) for words in _ORDINALS_IN_WORDS for value, word in enumerate(words.split(), 2)},
     **{"tercer": 3.0, "hundredth": 100.0},
 }
+_ARTICLES = frozenset({"ein", "eine", "einen", "un", "une", "una", "uno"})
 _HALF = 0.5
 _MULTIPLIED = frozenset({12.0, 100.0, 1000.0})
 """A number before one of these, and not greater, is how many of it: “two hundred”, “half a dozen”."""
@@ -72,6 +73,7 @@ class Numeral:
     Attributes:
         in_digits: Whether it is written in digits.
         is_ordinal: Whether it is one, “third” or “3rd”.
+        is_article: Whether it may be no number at all, as “eine” or “un”.
     """
 
     value: float
@@ -79,6 +81,7 @@ class Numeral:
     end: int
     in_digits: bool
     is_ordinal: bool = False
+    is_article: bool = False
 
 
 def numerals(text: str) -> list[Numeral]:
@@ -96,7 +99,8 @@ def _numeral(found: re.Match[str]) -> Numeral:
         value = float(re.sub("[.,]", "", digits))
         return Numeral(value, *found.span(), in_digits=True, is_ordinal=is_ordinal)
     value = _WORDS.get(word, _ORDINALS.get(word, _HALF))
-    return Numeral(value, *found.span(), in_digits=False, is_ordinal=word in _ORDINALS)
+    kinds = {"is_ordinal": word in _ORDINALS, "is_article": word in _ARTICLES}
+    return Numeral(value, *found.span(), in_digits=False, **kinds)
 
 
 def _joined(found: Iterator[Numeral], text: str) -> Iterator[Numeral]:

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from crm.embedded.idioms import plainly
-from crm.embedded.limit_cues import N_BUCKETS, Kind, LimitReader, cues, hashed
+from crm.embedded.limit_cues import N_BUCKETS, Kind, LimitReader, cues, hashed, numbers_in
 from crm.embedded.limits import Limit, limit_in
-from crm.embedded.numerals import Numeral, numerals
+from crm.embedded.numerals import Numeral
 from crm.errors import CRMError
 from crm.training.concepts import WISHES, Wish
 
@@ -117,7 +117,7 @@ def fit_limits(wishes: Sequence[LimitWish]) -> LimitReader:
     kinds: list[Kind] = []
     for wish in wishes:
         text = wish.plain
-        numbers = numerals(text)
+        numbers = numbers_in(text)
         of_wish = wish.kinds(numbers)
         if any(of_wish) or (wish.low is None and wish.high is None):
             rows += [hashed(cues(text, numbers, place)) for place in range(len(numbers))]
