@@ -61,7 +61,7 @@ _AFTER = {
     r"|won't (?:do|suffice|cut it|be (?:enough|sufficient))",
     "most": r"(?:or (?:less|fewer|under|below|shorter)|max(?:imum)?|tops|at (?:the )?(?:very )?most"
     r"|(?:is|are) (?:the (?:limit|maximum|max|most|cap)|enough|plenty|my limit)"
-    r"|limit|and (?:no|not one|not a (?:single|word)) more|not more|no more|or it'?s too"
+    r"|limit|and (?:no|not one|not a (?:single|word)) more|(?:not|no) more(?! th[ae]n)|or it'?s too"
     r"|höchstens|maximal|nicht mehr|(?:reicht|reichen|genügt|genügen)|au (?:maximum|plus)|pas plus|maxi"
     r"|máximo|como (?:máximo|mucho)|no más|nada más)",
     "least": r"(?:or (?:more|longer|over|above|up)|at (?:the )?(?:very )?least|min(?:imum)?"

@@ -115,12 +115,16 @@ def limit_in(text: str, reader: LimitReader) -> Limit | None:
     place = int(prob[:, Kind.NONE].argmin())
     if kinds[place] is Kind.NONE:
         return None
+    said = [phrase_around(text, number) for number in numbers]
+    sides = [kind if kind in _SIDES else _SAID.get(each) for kind, each in zip(kinds, said, strict=True)]
     limit = _range_at(text, numbers, place) if kinds[place] is Kind.WITHIN else None
     if limit is None:
-        limit = _limited(numbers[place].value, kinds[place], phrase_around(text, numbers[place]))
-    for number, kind in zip(numbers, kinds, strict=True):
-        side = kind if kind in _SIDES else _SAID.get(phrase_around(text, number))
-        limit = limit if side is None else _narrowed(limit, _limited(number.value, side, ""))
+        is_an_end = sum(side is not None for side in sides) > 1
+        kind = (sides[place] if is_an_end else None) or kinds[place]
+        limit = _limited(numbers[place].value, kind, said[place])
+    for other, side in enumerate(sides):
+        if other != place and side is not None:
+            limit = _narrowed(limit, _limited(numbers[other].value, side, ""))
     last = numbers[place + 1] if limit.low != limit.high and place + 1 < len(numbers) else numbers[place]
     return replace(limit, unit=_unit_after(text, numbers[place]) or _unit_after(text, last))
 

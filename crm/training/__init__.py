@@ -1,7 +1,8 @@
 """Training: how judges are fitted.
 
 - `concepts`: the classifier that reads wishes; `wish_decoder`: the language model beside it
-- `mixtures`: fits what reads wishes as several concepts at once; `limits`: what tells limits from other numbers
+- `mixtures`: fits what reads wishes as several concepts at once
+- `limits`: fits what tells limits from other numbers in wishes
 - `encoded`: encoded responses, kept between trainings
 - `comparisons`: which of two responses has more of a style; `styles`: the directions fitted to them
 - `token_axes`: fits what hears the manner of a response, to the same comparisons

@@ -77,6 +77,8 @@ def test_without_a_number_there_is_none(criterion: str) -> None:
         ("au moins deux liens", 2, None),
         ("no más de 80 palabras", None, 80),
         ("more than 2 and fewer than 6 headings", 3, 5),
+        ("at least 3 but no more than 5 tips", 3, 5),
+        ("anything over 40 words is too much", None, 40),
     ],
 )
 def test_so_is_one_that_is_said_in_other_words(criterion: str, low: float | None, high: float | None) -> None:
