@@ -405,8 +405,9 @@ def _read_by_unit(texts: Sequence[str], prob: Floats) -> None:
         of_unit = None if limit is None else count_of(limit)
         if of_unit is None:
             continue
-        first = int(row.argmax())
-        if first // 2 not in limited_columns() or row[first] < _PLAINLY:
+        of_concept = row.reshape(-1, 2).sum(axis=1)
+        first = int(of_concept.argmax())
+        if first not in limited_columns() or of_concept[first] < _PLAINLY:
             row[:] = 0.0
             row[2 * of_unit] = _BY_UNIT
 

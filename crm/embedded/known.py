@@ -177,8 +177,12 @@ class KnownConcepts:
 
     def _said(self, criterion: Criterion, wanted: Floats, which: Sequence[int]) -> str:
         """Put some of the concepts that are wanted ``[K]`` into words."""
-        counted = {wish.column: wish for wish in counted_wishes(criterion.text, wanted)}
-        sign = criterion.polarity.sign
+        # A limit's unit may say that it is of another count than was read: “paragraphs of three lines”.
+        read, sign = int(np.argmax(np.abs(wanted))), criterion.polarity.sign
+        counted = {
+            read if wish.limit is not None else wish.column: wish
+            for wish in counted_wishes(criterion.text, wanted)
+        }
 
         def said(concept: int) -> str:
             if concept in counted:

@@ -229,7 +229,7 @@ class EmbeddedCRM:
                 margins[row] = self._joint(criteria, direction, arrays)
             if known is None:
                 general[row] = self._joint(CriteriaSet(), self._general, arrays)
-                penalty[row] = _unless_by_chance(self._penalty(arrays["features"]))
+                penalty[row] = unless_by_chance(self._penalty(arrays["features"]))
 
         stored.each(self._read_under(criteria), judge)
         if known is None:
@@ -298,7 +298,7 @@ class EmbeddedCRM:
         """Return what responses of a benchmark, given as stored, lose for looking like gaming ``[R, Q]``."""
         if self._guard is None:
             return np.zeros(stored["digest"].shape, dtype=np.float32)
-        return _unless_by_chance(self._guard.penalty_once(stored["features"], self._features.step))
+        return unless_by_chance(self._guard.penalty_once(stored["features"], self._features.step))
 
     def _penalty(self, features: NDArray[np.int8]) -> Floats:
         """Return what N responses with stored features ``[N, D]`` lose for looking like gaming ``[N]``."""
@@ -524,7 +524,7 @@ def held_back(margin: Floats | np.float32, ahead: Floats | np.float32) -> Floats
     return np.asarray(np.where(stays, margin, margin + ahead), dtype=np.float32)
 
 
-def _unless_by_chance(penalty: Floats) -> Floats:
+def unless_by_chance(penalty: Floats) -> Floats:
     """Return what responses of LLMs lose ``[..., Q]``, too little to decide a tie where an LLM hardly has any
     that is surely gaming.
 

@@ -54,3 +54,10 @@ def test_what_was_not_measured_is_not_claimed() -> None:
         "Read as at most 2 sentences. Counted in every answer; a reader agreed 76 times in 100."
     )
     assert reading_sentence(Reliability(ReadAs.WORDING, "", math.nan)) == "Judged by its wording alone."
+
+
+def test_of_what_names_nothing_it_is_said_what_it_is_probably_about() -> None:
+    assert reading_sentence(Reliability(ReadAs.WORDING, "realistic and blunt", 0.76)) == (
+        "Probably about realistic and blunt. Judged by that and by its wording; "
+        "a reader agreed 76 times in 100."
+    )

@@ -136,6 +136,11 @@ def test_explanations_quote_the_counts() -> None:
         ("tables and emojis please", ReadAs.COUNTED, "more tables and more emojis"),
         ("bullet points only", ReadAs.COUNTED, "more bullet points"),
         ("just a table", ReadAs.COUNTED, "more tables"),
+        ("sentences longer than 15 words lose me", ReadAs.COUNTED, "at most 15 words a sentence"),
+        ("paragraphs of two or three lines", ReadAs.COUNTED, "24 to 36 words a paragraph"),
+        ("genau fünf Stichpunkte", ReadAs.COUNTED, "exactly 5 bullet points"),
+        ("si pasa de 150 palabras no lo leo", ReadAs.COUNTED, "at most 150 words"),
+        ("half of the links lead to a 404, so leave them out", ReadAs.COUNTED, "fewer links"),
         ("only use emojis when needed", ReadAs.COUNTED, "fewer emojis"),
         ("only formal language", ReadAs.STYLE, "formal"),
         ("funny", ReadAs.STYLE, "funny"),
@@ -143,6 +148,7 @@ def test_explanations_quote_the_counts() -> None:
         ("Warm and funny", ReadAs.STYLE, "funny and warm"),
         ("the hero of the tale is a lighthouse keeper", ReadAs.WORDING, ""),
         ("Written in Finnish", ReadAs.WORDING, ""),
+        ("finds the weaknesses in my work", ReadAs.WORDING, "challenging and corrects me"),
     ],
 )
 def test_it_says_how_a_criterion_is_read(criterion: str, read_as: ReadAs, reading: str) -> None:

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
-from crm.embedded.model import EmbeddedCRM, Member, embedded_crm, save_weights
+from crm.embedded.model import (
+    EmbeddedCRM,
+    Member,
+    embedded_crm,
+    held_back,
+    save_weights,
+    unless_by_chance,
+)
 from crm.embedded.projection import project
 from crm.embedded.reasons import reasons
 from crm.embedded.representation import NAME, load_arrays, representation
@@ -105,6 +112,16 @@ class TestByLLM:
         for criteria in (CriteriaSet(), CriteriaSet.of(["warm"]), CriteriaSet.of(["concise and direct"])):
             [expected], [found] = (embedded_crm().score(criteria, one) for one in (held, read))
             np.testing.assert_allclose(found.prob, expected.prob, atol=1e-6)
+
+    def test_one_answer_that_is_taken_for_gaming_decides_no_tie(self) -> None:
+        penalty = np.zeros((3, 100), dtype=np.float32)
+        penalty[1, :1], penalty[2, :5] = 30.0, 30.0
+        lost = unless_by_chance(penalty)
+
+        tie = np.zeros(100, dtype=np.float32)
+        np.testing.assert_array_equal(held_back(tie, lost[0] - lost[1]), tie)
+        assert (held_back(tie, lost[0] - lost[2])[:5] < 0).all()
+        assert held_back(np.float32(1.0), lost[0, 0] - lost[1, 0]) < 0
 
     def test_only_what_the_criteria_need_is_read(self) -> None:
         benchmark = BenchmarkByLLM(random_features(2, 3))
