@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent
 if __name__.startswith("usl_leaderboard."):  # installed: the wheel has all of the project in one folder
     sys.path.insert(0, str(ROOT))
     shared = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    os.environ.setdefault("USL_HOME", str(shared / "usl"))
+    os.environ["USL_HOME"] = os.environ.get("USL_HOME") or str(shared / "usl")
 
 import typer
 

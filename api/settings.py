@@ -39,12 +39,12 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read the variables; a LeaderboardError where one has a value that means nothing."""
+        """Read the variables; empty ones count as none. A LeaderboardError where one means nothing."""
         return cls(
             api=_switch(environment, API_VARIABLE, default=True),
             origins=_list(environment.get(ORIGINS_VARIABLE, "")),
             metrics=_switch(environment, METRICS_VARIABLE, default=False),
-            judges=_list(environment.get(JUDGES_VARIABLE, _QUICK)),
+            judges=_list(environment.get(JUDGES_VARIABLE, "")) or _list(_QUICK),
         )
 
 

@@ -3,7 +3,7 @@
 - `live_rescore`, `first_paint`, `felt_waits`, `topic_map`: how long a person waits
 - `layout_shift`: what jumps meanwhile
 - `load`, `soak`, `session_memory`: what many visitors wait for, and what the server keeps of them
-- `faults`: visitors served while something is killed, damaged or away
+- `faults`: visitors served while something is killed, damaged, full, set back or away
 - `rank_stored`: the command `rank` on a large stored benchmark, from start to table
 - `topic_names`: names of topics without an LLM, as a reader judged each
 - `collection_run`: what collecting from a server with faults costs, and whether anything is asked twice
@@ -20,8 +20,10 @@
 - `corrected_by_votes`: what a person's votes do to the judge's ranking
 - `real_people`: are people's later choices foretold better by their criteria than by votes?
 - `malformed_inputs`: is every malformed file refused in a sentence, in time and within memory?
+- `prefix_order`: what a vLLM server's prefix cache saves, by the order in which prompts are sent
 - `gpu`: on a machine with a GPU, memory and throughput of training and judging
 - `same_answers`, `house_size`: two checkouts of the code compared
 - `pictures`: no measurement; makes the README's pictures from the running app (``make pictures``)
+- `transcripts`: no measurement; makes `docs/transcripts.md` from the running API and tools
 - `contact_sheet`: no measurement; draws every page and tab at four widths, light and dark, to be looked at
 """

@@ -1,10 +1,11 @@
-"""What `faults` are tried on: a server that can be killed, a visitor, PostgreSQL, a judge's endpoint."""
+"""What `faults` are tried on: a server that can be killed, disks, a visitor, PostgreSQL, an endpoint."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -89,6 +90,39 @@ def kill(server: Server) -> None:
     """End a server as a power cut would."""
     server.process.send_signal(signal.SIGKILL)
     server.process.wait()
+
+
+@contextmanager
+def full_disk(server: Server) -> Iterator[None]:
+    """Let a server write nothing more to files, as on a full disk; what it starts meanwhile neither."""
+    before = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, before)
+
+
+def bound_by_permissions() -> list[str]:
+    """Return the beginning of a command that permissions of files hold for, also for the superuser's."""
+    if os.geteuid():
+        return []
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"]
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Let nothing in a folder be written, made or removed by whoever is bound by permissions."""
+    places = [folder, *folder.iterdir()]
+    before = {place: place.stat().st_mode for place in places}
+    for place in places:
+        place.chmod(before[place] & ~0o222)
+    try:
+        yield
+    finally:
+        for place, mode in before.items():
+            if place.exists():
+                place.chmod(mode)
 
 
 async def until(what: Callable[[], Awaitable[T]], good: Callable[[T], bool], patience: float = 60.0) -> T:

@@ -7,7 +7,7 @@ server answers by ``ForwardMsg``, each a piece of the page, until the run is fin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -15,8 +15,10 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode, urlsplit
 
+import httpx2
 from google.protobuf.message import Message
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
@@ -25,7 +27,10 @@ from websockets.typing import Subprotocol
 
 from crm.criteria import CriteriaSet
 
-_STREAM = "_stcore/stream"
+_STREAM, _HEALTH = "_stcore/stream", "_stcore/health"
+_FORGERY_COOKIE, _FORGERY_HEADER = "_streamlit_xsrf", "X-Xsrftoken"
+"""A browser that sends a file says again what the server's cookie says, which no stranger's page can read."""
+_UPLOAD_PATIENCE = 60.0
 _NO_TOKEN = "PLACEHOLDER_AUTH_TOKEN"
 """Stands where a browser sends its cookie against forged requests, which only people who log in have."""
 _RUNS_KEPT = 2
@@ -78,16 +83,20 @@ class Run:
 
 
 class Visitor:
-    """One page of the leaderboard; to be used by one task.
+    """One page of the app; to be used by one task.
 
     Attributes:
         session: Name of the session at the server, by which a browser that lost it comes back.
         widgets: Widgets of the page by their own key or their label, with their ids.
     """
 
-    def __init__(self, address: str, query: str = "") -> None:
-        """Visit the app at an address, e.g. ``http://localhost:8501``, with what stands behind its ``?``."""
-        self._address, self._query, self._page = address, query, ""
+    def __init__(self, address: str, query: str = "", page: str = "") -> None:
+        """Visit the app at an address, e.g. ``http://localhost:8501``, with what stands behind its ``?``.
+
+        Args:
+            page: Name of another page than the ranking, as it stands in its address, e.g. ``about``.
+        """
+        self._address, self._query, self._page, self._page_name = address, query, "", page
         self._connection: ClientConnection | None = None
         self._kept: dict[str, tuple[ForwardMsg, int]] = {}
         self._runs = 0
@@ -146,6 +155,57 @@ class Visitor:
         """Press a button by its key or label; raises a VisitError."""
         return await self._run([WidgetState(id=self._widget(key), trigger_value=True)], None)
 
+    async def submit(
+        self, button: str, fields: Mapping[str, str], files: Mapping[str, tuple[str, bytes]] | None = None
+    ) -> Run:
+        """Fill in a form and send it; raises a VisitError.
+
+        Args:
+            button: Its label, which other forms of the page do not have.
+            fields: What is typed, by the fields' labels or keys.
+            files: Names and contents of files, by the labels or keys of the fields that take them.
+        """
+        filled = [WidgetState(id=self._widget(key), string_value=text) for key, text in fields.items()]
+        for key, (name, content) in (files or {}).items():
+            chosen = WidgetState(id=self._widget(key))
+            kept = chosen.file_uploader_state_value.uploaded_file_info.add()
+            place = await self._upload(name, content)
+            kept.name, kept.size, kept.file_id = name, len(content), place.file_id
+            kept.file_urls.CopyFrom(place)
+            filled.append(chosen)
+        pressed = WidgetState(id=self._button(button), trigger_value=True)
+        return await self._run([*filled, pressed], None)
+
+    async def _upload(self, name: str, content: bytes) -> FileURLs:
+        """Send a file, and return where the server keeps it."""
+        asked = BackMsg()
+        asked.file_urls_request.request_id = name
+        asked.file_urls_request.session_id = self.session
+        asked.file_urls_request.file_names.append(name)
+        try:
+            await self._of_connection().send(asked.SerializeToString())
+            while (message := await self._received(Run())).WhichOneof("type") != "file_urls_response":
+                pass
+            place: FileURLs = message.file_urls_response.file_urls[0]
+            async with httpx2.AsyncClient(base_url=self._address, timeout=_UPLOAD_PATIENCE) as client:
+                await client.get(f"/{_HEALTH}")
+                said = {_FORGERY_HEADER: client.cookies.get(_FORGERY_COOKIE) or ""}
+                answer = await client.put(place.upload_url, headers=said, files={"file": (name, content)})
+        except (OSError, WebSocketException, httpx2.HTTPError) as error:
+            raise VisitError(f"The file did not arrive: {error}") from None
+        if not answer.is_success:
+            raise VisitError(f"The file was refused: {answer.text}")
+        return place
+
+    def _button(self, label: str) -> str:
+        """Return the id of a form's button, whose key ends with its label."""
+        ids = [
+            widget
+            for key, widget in self.widgets.items()
+            if key.startswith("FormSubmitter:") and key.endswith(f"-{label}")
+        ]
+        return ids[-1] if ids else self._widget(label)
+
     def _widget(self, key: str) -> str:
         if key not in self.widgets:
             raise VisitError(f"The page has no widget {key!r}, but {', '.join(sorted(self.widgets))}.")
@@ -158,6 +218,7 @@ class Visitor:
         self._kept = {name: kept for name, kept in self._kept.items() if kept[1] >= oldest}
         state = asked.rerun_script
         state.query_string, state.page_script_hash = self._query, self._page
+        state.page_name = "" if self._page else self._page_name
         state.widget_states.widgets.extend(changed)
         state.cached_message_hashes.extend(self._kept)
         state.context_info.url = self._address
@@ -194,6 +255,8 @@ class Visitor:
             case "new_session":
                 self.session = message.new_session.initialize.session_id
                 self._page = message.new_session.page_script_hash
+            case "navigation":
+                self._page = message.navigation.page_script_hash
             case "page_info_changed":
                 self._query = message.page_info_changed.query_string
             case "session_event" if message.session_event.HasField("script_compilation_exception"):

@@ -29,6 +29,7 @@ from benchmarks._report import Report
 from benchmarks.wish_readings import READINGS, read_meant_wishes
 from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet, Criterion
+from crm.embedded.counts import countables
 from crm.errors import CRMError
 from crm.paths import CORPORA
 from crm.protocol import CRM, KnowsItsError, ReadAs
@@ -41,6 +42,8 @@ from leaderboard.view import View
 
 app = typer.Typer(add_completion=False)
 
+_OWN_NAMES = {"quotes": "quotations"}
+"""What the judge calls counts that have another name here."""
 WISHES = Path(__file__).with_name("wishes") / "holdout.toml"
 BENCHMARK = "alpaca-eval"
 
@@ -144,8 +147,10 @@ def _countable_rows(
     for kind, language in (("countable", ""), ("foreign", ", other languages")):
         truth: list[float] = []
         alike: list[float] = []
+        plainly: list[float] = []
         for wish in listed.get(kind, ()):
             wanted = _means(counts[wish["count"]]) * (1 if wish["more"] else -1)
+            plainly.append(_correlation(rankings.win_rates(_plain_wish(wish)), wanted))
             rates = [rankings.win_rates(text) for text in wish["wordings"]]
             right = [_correlation(rate, wanted) for rate in rates]
             same = _agreement(rates)
@@ -154,6 +159,14 @@ def _countable_rows(
             yield (name, *_mean_least(right), *_mean_least(same))
         if truth:
             yield (f"all countable{language}", *_mean_least(truth), *_mean_least(alike))
+            yield (f"the same{language}, named as the judge does", *_mean_least(plainly), "", "")
+
+
+def _plain_wish(wish: Mapping[str, Any]) -> str:
+    """Return a countable wish in the judge's own words: so a ranking is by a wish that is read right."""
+    name = _OWN_NAMES.get(wish["count"], wish["count"])
+    unit = next(countable.unit for countable in countables() if countable.name == name)
+    return f"{'more' if wish['more'] else 'fewer'} {unit}"
 
 
 def _limit_rows(

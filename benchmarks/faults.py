@@ -20,29 +20,44 @@ from typing import Annotated
 
 import typer
 
+from benchmarks._clock import MovedClock
 from benchmarks._faults import (
     NotBorneError,
     PostgreSQL,
     Seen,
+    bound_by_permissions,
     came_back,
     command,
     endpoint,
+    full_disk,
     in_time,
     kill,
+    read_only,
     until,
 )
 from benchmarks._load import circumstances
 from benchmarks._report import Report
-from benchmarks._visitor import Visitor, query_of
+from benchmarks._visitor import Run, Visitor, query_of
 from benchmarks.first_paint import MeasurementError, Server, free_port, running_server
 from crm.cli_runner import run_cli
+from db import Database
+from db.errors import NotFoundError
+from db.repositories.benchmarks import find_benchmark
+from db.repositories.contents import response_texts
 from leaderboard.service import Service
+from leaderboard.user_data.admin import TOKEN_VARIABLE
 
 app = typer.Typer(add_completion=False)
 
 Fault = Callable[[Path, Seen, random.Random], None]
 SLUG = "dailybench"
 _LINK = query_of(SLUG)
+_MINE, _QUERIES = "mine", 150
+"""A benchmark that is imported, and its number of queries."""
+_IMPORT_PAGE, _TOKEN, _IMPORT_SECONDS = "about", "only-for-these-faults", 15.0
+"""Where a person imports, as whom, and how long that takes at least."""
+_ADMITTING = {TOKEN_VARIABLE: _TOKEN}
+_HOUR = 3600
 
 
 @contextmanager
@@ -90,10 +105,8 @@ def killed_at_first_start(folder: Path, seen: Seen, draw: random.Random) -> None
 def killed_while_importing(folder: Path, seen: Seen, draw: random.Random) -> None:
     """Kill an import at a random moment beside a running server, rank, and import again."""
     table = folder / "mine.csv"
-    rows = [f"Question {number}?,Mine,Mine,one,Answer {number} of one" for number in range(150)]
-    rows += [f"Question {number}?,Mine,Mine,two,Another answer {number}" for number in range(150)]
-    table.write_text("\n".join(["query,category,topic,llm,response", *rows]) + "\n", encoding="utf-8")
-    importing = ("import", "table", str(table), "--benchmark", "mine", "--baseline", "one")
+    table.write_bytes(_table("one", "two"))
+    importing = ("import", "table", str(table), "--benchmark", _MINE, "--baseline", "one")
     url = f"sqlite:///{folder / 'usl.sqlite3'}"
     with served(folder) as server:
         asyncio.run(looked_at(server, seen))
@@ -105,13 +118,89 @@ def killed_while_importing(folder: Path, seen: Seen, draw: random.Random) -> Non
             said, _ = again.communicate()
         if again.returncode:
             raise NotBorneError(f"importing again failed: {said.decode().strip()[-300:]}")
-        asyncio.run(_opened(server, "mine", seen))
+        asyncio.run(_opened(server, _MINE, seen))
     is_whole(folder / "usl.sqlite3")
 
 
-async def _opened(server: Server, slug: str, seen: Seen) -> None:
+def _table(*llms: str) -> bytes:
+    """Return a table of responses as a person uploads it."""
+    rows = [
+        f"Question {number}?,Mine,Mine,{llm},Answer {number} of {llm}"
+        for llm in llms
+        for number in range(_QUERIES)
+    ]
+    return ("\n".join(["query,category,topic,llm,response", *rows]) + "\n").encode()
+
+
+def killed_importing_in_browser(folder: Path, seen: Seen, draw: random.Random) -> None:
+    """Kill the server at a random moment while a person imports through the page; start it, import again."""
+    database = folder / "usl.sqlite3"
+
+    async def begin_and_kill(server: Server) -> None:
+        async with Visitor(server.address, page=_IMPORT_PAGE) as visitor:
+            await _signed_in(visitor, seen)
+            importing = asyncio.ensure_future(_import(visitor, _table("one", "two")))
+            await asyncio.wait([importing], timeout=draw.uniform(0.0, _IMPORT_SECONDS))
+            kill(server)
+            await asyncio.gather(importing, return_exceptions=True)
+
+    async def import_again(server: Server) -> None:
+        await looked_at(server, seen)
+        if _n_responses(database):  # representations may be lacking, which the page says
+            await _opened(server, _MINE, seen, ranked=False)
+        async with Visitor(server.address, page=_IMPORT_PAGE) as visitor:
+            await _signed_in(visitor, seen)
+            await _imported(visitor, _table("one", "two"), seen)
+        await _opened(server, _MINE, seen)
+
+    with served(folder, TMPDIR=str(folder), **_ADMITTING) as server:
+        asyncio.run(looked_at(server, seen))
+        asyncio.run(begin_and_kill(server))
+    is_whole(database)
+    if (n_stored := _n_responses(database)) not in (0, 2 * _QUERIES):
+        raise NotBorneError(f"{n_stored} of {2 * _QUERIES} responses are stored")
+    with served(folder, TMPDIR=str(folder), **_ADMITTING) as server:
+        asyncio.run(import_again(server))
+    is_whole(database)
+    if (n_stored := _n_responses(database)) != 2 * _QUERIES:
+        raise NotBorneError(f"{n_stored} of {2 * _QUERIES} responses are stored after importing again")
+
+
+async def _signed_in(visitor: Visitor, seen: Seen) -> None:
+    seen.check(await in_time(visitor.open()), ranked=False)
+    [token] = [label for label in visitor.widgets if label.startswith("Admin token")]
+    seen.check(await in_time(visitor.submit("Sign in", {token: _TOKEN})), ranked=False)
+
+
+async def _import(visitor: Visitor, table: bytes) -> Run:
+    fields = {"Name in links": _MINE, "Title": "", "Baseline": "one"}
+    return await in_time(visitor.submit("Import", fields, {"Table": ("mine.csv", table)}))
+
+
+async def _imported(visitor: Visitor, table: bytes, seen: Seen) -> None:
+    """Import a table through the page; a NotBorneError unless the page says that it is done."""
+    run = seen.check(await _import(visitor, table), ranked=False)
+    if not any(text.startswith(f"{_MINE}\\:") for text in run.texts):
+        raise NotBorneError(f"importing failed: {'; '.join(run.errors) or 'nothing was said'}")
+
+
+def _n_responses(file: Path) -> int:
+    """Return how many responses of the imported benchmark are stored."""
+    database = Database.open(f"sqlite:///{file}")
+    try:
+        with database.session() as session:
+            benchmark = find_benchmark(session, _MINE)
+            stored = (response_texts(session, benchmark, llm) for llm in ("one", "two"))
+            return sum(text is not None for texts in stored for text in texts)
+    except NotFoundError:
+        return 0
+    finally:
+        database.close()
+
+
+async def _opened(server: Server, slug: str, seen: Seen, *, ranked: bool = True) -> None:
     async with Visitor(server.address, query_of(slug)) as visitor:
-        seen.check(await in_time(visitor.open()))
+        seen.check(await in_time(visitor.open()), ranked=ranked)
 
 
 def without_database(folder: Path, seen: Seen, _: random.Random) -> None:
@@ -182,19 +271,113 @@ def postgres_away(folder: Path, seen: Seen, _: random.Random) -> None:
         database.stop()
 
 
-def judge_away(folder: Path, seen: Seen, _: random.Random) -> None:
-    """Stop the endpoint of a slow judge while it judges, and start it again."""
-    port = free_port()
-    judges = folder / "crms.toml"
-    judges.write_text(
+def disk_full(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Let nothing be written any more while visitors rank and a slow judge judges, and then again."""
+    port, judges = free_port(), folder / "crms.toml"
+    _write_judge(judges, port)
+
+    async def visit(server: Server) -> None:
+        async with Visitor(server.address, _LINK) as visitor, Visitor(server.address, _JUDGED) as slow:
+            seen.check(await in_time(visitor.open()))
+            seen.check(await in_time(visitor.type_criteria("Warm")), wanted=True)
+            with full_disk(server):
+                seen.check(await in_time(visitor.type_criteria("Concise")), wanted=True)
+                seen.check(
+                    await until(lambda: in_time(slow.open()), lambda run: bool(run.shown or run.errors))
+                )
+                await looked_at(server, seen)
+            seen.check(await in_time(visitor.type_criteria("Plain words")), wanted=True)
+            if "try_again" in slow.widgets:
+                seen.check(await in_time(slow.press("try_again")))
+            await until(lambda: in_time(slow.open()), lambda run: bool(run.shown) and not run.errors)
+
+    with endpoint(port):
+        with served(folder, USL_CRMS=str(judges)) as server:
+            asyncio.run(visit(server))
+        with served(folder) as server:
+            asyncio.run(looked_at(server, seen))
+    is_whole(folder / "usl.sqlite3")
+
+
+def disk_read_only(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Make the database's folder read-only while a visitor ranks, start the server on it, and mend it."""
+    place = folder / "disk"
+    place.mkdir()
+    (folder / "usl.sqlite3").rename(place / "usl.sqlite3")
+    url = f"sqlite:///{place / 'usl.sqlite3'}"
+
+    async def visit(server: Server) -> None:
+        async with Visitor(server.address, _LINK) as visitor:
+            seen.check(await in_time(visitor.open()))
+            seen.check(await in_time(visitor.type_criteria("Warm")), wanted=True)
+            with read_only(place):
+                seen.check(await in_time(visitor.type_criteria("Concise")), wanted=True)
+                await looked_at(server, seen)
+            seen.check(await in_time(visitor.type_criteria("Plain words")), wanted=True)
+
+    async def said(server: Server) -> None:
+        async with Visitor(server.address, _LINK) as visitor:
+            run = seen.check(await in_time(visitor.open()), ranked=False)
+            if not run.shown and not run.errors:
+                raise NotBorneError("neither a ranking nor why there is none")
+
+    with served(folder, url=url, through=bound_by_permissions()) as server:
+        asyncio.run(visit(server))
+    with read_only(place), served(folder, url=url, through=bound_by_permissions()) as server:
+        asyncio.run(said(server))
+    with served(folder, url=url, through=bound_by_permissions()) as server:
+        asyncio.run(looked_at(server, seen))
+    is_whole(place / "usl.sqlite3")
+
+
+def clock_set_back(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Set the clock back an hour between two imports of one benchmark, and look at what came of it."""
+    clock = MovedClock(folder)
+
+    async def visit(server: Server) -> None:
+        async with (
+            Visitor(server.address, _LINK) as visitor,
+            Visitor(server.address, page=_IMPORT_PAGE) as admin,
+        ):
+            seen.check(await in_time(visitor.open()))
+            seen.check(await in_time(visitor.type_criteria("Warm")), wanted=True)
+            await _signed_in(admin, seen)
+            await _imported(admin, _table("one", "two"), seen)
+            await _opened(server, _MINE, seen)
+            clock.move(-_HOUR)
+            seen.check(await in_time(visitor.type_criteria("Concise")), wanted=True)
+            await _imported(admin, _table("one", "two", "three"), seen)
+            async with Visitor(server.address, query_of(_MINE)) as other:
+                run = seen.check(await in_time(other.open()))
+            if not any("three" in text for text in run.texts):
+                raise NotBorneError("the benchmark is shown as it was before the second import")
+
+    with served(folder, **_ADMITTING, **clock.settings) as server:
+        asyncio.run(visit(server))
+    with served(folder, **clock.settings) as server:
+        asyncio.run(looked_at(server, seen))
+    is_whole(folder / "usl.sqlite3")
+
+
+_JUDGED = f"{query_of(SLUG)}&topic=Riddles&crm=endpoint"
+
+
+def _write_judge(file: Path, port: int) -> None:
+    file.write_text(
         f'[endpoint]\nbackend = "llm-judge"\nmodel = "m"\nurl = "http://127.0.0.1:{port}/v1"\n'
         "retries = 0\nconcurrency = 2\n",
         encoding="utf-8",
     )
-    link = f"{query_of(SLUG)}&topic=Riddles&crm=endpoint"
+
+
+def judge_away(folder: Path, seen: Seen, _: random.Random) -> None:
+    """Stop the endpoint of a slow judge while it judges, and start it again."""
+    port = free_port()
+    judges = folder / "crms.toml"
+    _write_judge(judges, port)
 
     async def visit(server: Server) -> None:
-        async with Visitor(server.address, link) as visitor:
+        async with Visitor(server.address, _JUDGED) as visitor:
             with endpoint(port):
                 run = await until(lambda: in_time(visitor.open()), lambda run: bool(run.shown))
                 seen.check(run)
@@ -276,8 +459,12 @@ _FROM_NOTHING = (killed_at_first_start, two_servers)
 FAULTS: dict[str, tuple[Fault, bool]] = {
     "kill −9 during the first start": (killed_at_first_start, True),
     "kill −9 of an import beside the server": (killed_while_importing, True),
+    "kill −9 of the server during an import in the browser": (killed_importing_in_browser, True),
     "the database's file is removed, and put back": (without_database, False),
     "the database's file is cut off, and put back": (truncated_database, False),
+    "the disk is full, and has room again": (disk_full, False),
+    "the database's folder is read-only, and writable again": (disk_read_only, False),
+    "the clock is set back an hour": (clock_set_back, False),
     "PostgreSQL goes away and comes back": (postgres_away, False),
     "a judge's endpoint goes away and comes back": (judge_away, False),
     "two servers start on one new database": (two_servers, False),
@@ -289,7 +476,7 @@ FAULTS: dict[str, tuple[Fault, bool]] = {
 
 @app.command()
 def main(
-    moments: Annotated[int, typer.Option(min=1, help="Random moments of each kill.")] = 10,
+    moments: Annotated[int, typer.Option(min=1, help="Random moments of each kill.")] = 20,
     only: Annotated[list[str] | None, typer.Option(help="Only faults with these words; repeatable.")] = None,
     seed: Annotated[int, typer.Option(help="Of the moments.")] = 0,
     output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
@@ -327,10 +514,16 @@ def _tried(filled: Path, moments: int, only: list[str] | None, draw: random.Rand
                 try:
                     fault(Path(folder), seen, draw)
                 except (NotBorneError, MeasurementError) as error:
-                    failed.append(str(error))
-        said = " / ".join(sentence.replace("\\", "") for sentence in seen.said) or "–"
+                    failed.append(_without(folder, str(error)))
+                seen.said = list(dict.fromkeys(_without(folder, sentence) for sentence in seen.said))
+        said = " / ".join(seen.said) or "–"
         rows.append((name, str(tried), str(tried - len(failed)), said, failed[0] if failed else "–"))
     return rows
+
+
+def _without(folder: str, sentence: str) -> str:
+    """Return a sentence of the page as it is read, without where this run has its files."""
+    return sentence.replace("\\", "").replace(folder, "…")
 
 
 if __name__ == "__main__":

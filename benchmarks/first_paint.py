@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,20 +90,21 @@ class Server:
 
 @contextmanager
 def running_server(
-    database: Path | str, log: Path, *, port: int | None = None, **settings: str
+    database: Path | str, log: Path, *, port: int | None = None, through: Sequence[str] = (), **settings: str
 ) -> Iterator[Server]:
     """Start the app on a SQLite file, or a database's URL; stop it afterwards.
 
     Args:
         log: The file that it writes its log to.
         port: Where it listens; a free one by default.
+        through: A command that runs the one after it in its own place, e.g. with fewer rights.
         settings: More variables of its environment.
     """
     port = port or free_port()
     url = database if isinstance(database, str) else f"sqlite:///{database}"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, *_STREAMLIT, "--server.port", str(port)],
+            [*through, sys.executable, *_STREAMLIT, "--server.port", str(port)],
             cwd=PROJECT_ROOT,
             env={**os.environ, URL_VARIABLE: url, **settings},
             stdin=subprocess.DEVNULL,

@@ -55,7 +55,7 @@ class SharedCache(Generic[Value]):
             return key in self._kept
 
     def items(self) -> list[tuple[Hashable, Value]]:
-        """Return what is kept, each with its key."""
+        """Return what is kept, each with its key, what was computed last at the end."""
         with self._lock:
             return [*self._kept.items()]
 

@@ -61,9 +61,9 @@ class Limits:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Limits:
-        """Read the variables; a LeaderboardError where one is no number."""
-        given = [field.name for field in fields(cls) if variable(field.name) in environment]
-        return cls(**{name: _number(variable(name), environment[variable(name)]) for name in given})
+        """Read the variables; empty ones count as none. A LeaderboardError where one is no number."""
+        texts = {field.name: environment.get(variable(field.name), "").strip() for field in fields(cls)}
+        return cls(**{name: _number(variable(name), text) for name, text in texts.items() if text})
 
 
 def variable(limit: str) -> str:

@@ -162,7 +162,7 @@ class Service:
             kept = [found for _, found in self._kept.loaded.items() if found.record.info.slug == slug]
             if not kept:
                 raise
-            return max(kept, key=lambda found: found.record.updated_at)
+            return kept[-1]
 
     def _found(self, session: Session, slug: str) -> LoadedBenchmark:
         benchmark, changed = benchmarks.find_with_date(session, slug)

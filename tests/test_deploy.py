@@ -1,13 +1,17 @@
 """What servers are set up with is valid, and names only what there is."""
 
+import importlib.util
+import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from api import settings
+from crm.paths import HOME_VARIABLE
+from leaderboard.limits import Limits, variable
 from parsing.yaml_text import read_yaml
 from tests.test_docs import problem_with
 
@@ -17,6 +21,35 @@ COMPOSE = (ROOT / "compose.yaml").read_text(encoding="utf-8")
 CADDYFILE = (ROOT / "deploy" / "Caddyfile").read_text(encoding="utf-8")
 UNIT = (ROOT / "deploy" / "usl.service").read_text(encoding="utf-8")
 GUIDE = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
+SERVED = ("app.py", "serve.py", "usl.py", "api", "crm", "db", "leaderboard", "pages")
+NOT_OF_A_SERVER = {"USL_CORPORA"}
+"""Of training and measurements."""
+SECRETS = {"POSTGRES_PASSWORD": "p4ss", "COOKIE_SECRET": "c00kie"}
+
+
+def environment_of_the_app(dotenv: dict[str, str]) -> dict[str, str]:
+    """What Compose gives the app: the variables of its file, then those that it sets itself.
+
+    This is Compose's rule in small, as no Compose is at hand where tests run.
+    """
+    app = read_yaml(COMPOSE.encode(), depth=10)["services"]["app"]
+    listed = dotenv if {"path": ".env", "required": False} in app.get("env_file", []) else {}
+    return {**listed, **{name: filled_in(text, dotenv) for name, text in app["environment"].items()}}
+
+
+def filled_in(text: str, variables: dict[str, str]) -> str:
+    """A text with ``${NAME}``, ``${NAME:-default}`` and ``${NAME:?message}`` filled in from within."""
+    found = re.search(r"\$\{(\w+)(?:(:[-?])([^${}]*))?\}", text)
+    if found is None:
+        return text
+    name, kind, rest = found.groups()
+    value = variables.get(name) or (rest if kind == ":-" else "")
+    assert value or kind != ":?", rest
+    return filled_in(text[: found.start()] + value + text[found.end() :], variables)
+
+
+def variables_in(text: str) -> set[str]:
+    return set(re.findall(r"\bUSL_[A-Z_]*[A-Z]\b", text))
 
 
 def test_the_compose_file_keeps_to_the_specification() -> None:
@@ -34,7 +67,11 @@ def test_every_part_of_the_compose_file_fits_the_others() -> None:
     assert judge["profiles"] == ["gpu"]
     assert app["depends_on"] == {"database": {"condition": "service_healthy"}}
     assert "healthcheck" in services["database"]
-    assert "@database/usl" in app["environment"]["USL_DATABASE_URL"]
+    assert environment_of_the_app(SECRETS) == {
+        **SECRETS,
+        "USL_DATABASE_URL": "postgresql://usl:p4ss@database/usl",
+        "STREAMLIT_SERVER_COOKIE_SECRET": "c00kie",
+    }
     assert services["database"]["environment"]["POSTGRES_DB"] == "usl"
     assert app["expose"] == ["8501"] and "ports" not in app
     assert not [name for name, service in services.items() if service.get("privileged")]
@@ -45,12 +82,33 @@ def test_every_setting_of_the_compose_file_is_in_the_guide(name: str) -> None:
     assert f"`{name}`" in GUIDE
 
 
-@pytest.mark.parametrize(
-    "name",
-    [value for name, value in vars(settings).items() if name.endswith("_VARIABLE")],
-)
-def test_every_setting_of_the_server_is_in_the_guide(name: str) -> None:
-    assert f"`{name}`" in GUIDE
+def test_every_setting_of_the_guide_reaches_the_app() -> None:
+    given = {name: f"value of {name}" for name in {*variables_in(GUIDE), "OPENAI_API_KEY"}}
+    assert {"USL_API_JUDGES", "USL_BENCHMARK", "USL_CRITIQUES", "USL_DATABASE_URL"} <= given.keys()
+
+    assert given.items() <= environment_of_the_app(SECRETS | given).items()
+
+
+def test_every_setting_of_the_server_is_in_the_guide() -> None:
+    files = [ROOT / name for name in SERVED if name.endswith(".py")]
+    files += [file for name in SERVED for file in (ROOT / name).rglob("*.py")]
+    read = {name for file in files for name in variables_in(file.read_text(encoding="utf-8"))}
+    read |= {variable(field.name) for field in fields(Limits)}
+    assert {"USL_API", "USL_CRITIC", "USL_UPLOAD_LLMS"} <= read
+
+    assert sorted(name for name in read - NOT_OF_A_SERVER if f"`{name}`" not in GUIDE) == []
+
+
+def test_an_empty_home_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an installation would keep its data among its packages."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for given, home in (("", str(tmp_path / "usl")), ("/srv/usl", "/srv/usl")):
+        monkeypatch.setenv(HOME_VARIABLE, given)
+        installed = importlib.util.spec_from_file_location("usl_leaderboard.usl", ROOT / "usl.py")
+        assert installed is not None and installed.loader is not None
+        installed.loader.exec_module(importlib.util.module_from_spec(installed))
+        assert os.environ[HOME_VARIABLE] == home
 
 
 def test_every_command_exists() -> None:

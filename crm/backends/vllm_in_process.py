@@ -15,6 +15,7 @@ from crm.backends._classifier import (
     ClassifierCRM,
     PromptedClassifier,
     checked_labels,
+    classifier_version,
     finite,
     label_names,
     prompted_classifier,
@@ -24,7 +25,6 @@ from crm.backends._text_judge import CheckpointSettings, PromptSettings, VLLMJud
 from crm.config import JudgeTable, VLLMSettings
 from crm.llm.vllm import load_vllm
 from crm.protocol import Floats
-from crm.version import version_of
 
 
 class InProcessSettings(VLLMJudgeSettings, PromptSettings, CheckpointSettings):
@@ -41,7 +41,7 @@ def make(table: JudgeTable) -> ClassifierCRM:
         engine = start_vllm(settings.model, settings.revision, settings, labels=info.labels, max_length=limit)
         return prompted_classifier(engine, info, settings.model, settings, settings.max_length)
 
-    return ClassifierCRM(table.name, version_of(table.backend, settings.identity()), settings, load)
+    return ClassifierCRM(table.name, classifier_version(table.backend, settings), settings, load)
 
 
 class InProcessClassifier:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from crm.backends._classifier import (
     ClassifierCRM,
     PromptedClassifier,
     checked_labels,
+    classifier_version,
     prompted_classifier,
     read_checkpoint_info,
 )
@@ -24,7 +25,6 @@ from crm.config import JudgeTable, Model, TokenLimit
 from crm.errors import UnavailableError
 from crm.llm.client import Endpoint, LLMClient
 from crm.protocol import Floats
-from crm.version import version_of
 
 
 class VLLMServerSettings(ServerSettings, PromptSettings, TextJudgeSettings):
@@ -58,7 +58,7 @@ def make(table: JudgeTable) -> ClassifierCRM:
         model = settings.tokenizer or settings.model
         return prompted_classifier(engine, info, model, settings, settings.max_length)
 
-    return ClassifierCRM(table.name, version_of(table.backend, settings.identity()), settings, load)
+    return ClassifierCRM(table.name, classifier_version(table.backend, settings), settings, load)
 
 
 _REMEMBERED = 1024
@@ -85,21 +85,28 @@ class ServedClassifier:
         self.tokenizer = tokenizer
         self._server = server
         self._model = model
-        self._concurrency = settings.concurrency
-        self._batch_size = settings.batch_size
+        self._settings = settings
+        # One for all threads: several people's rankings may be waiting for the same server.
+        self._connections = threading.BoundedSemaphore(settings.concurrency)
 
     def margins(self, prompts: Sequence[list[int]]) -> Floats:
         """Log-odds of the first of two labels, or the score of the only one ``[N]``.
 
+        They are asked for in the order of ``by_beginning``.
+
         Raises UnavailableError: The server is down, slow, refuses, or answers nonsense; its model has another
         number of labels.
         """
-        size = self._batch_size
-        # Prompts of one length share a request, so that none waits for a much longer one.
-        order = sorted(range(len(prompts)), key=lambda index: len(prompts[index]))
-        batches = [order[start : start + size] for start in range(0, len(order), size)]
+        return self.margins_in_order(prompts, by_beginning(prompts))
+
+    def margins_in_order(self, prompts: Sequence[list[int]], order: Sequence[int]) -> Floats:
+        """Return the same, asked for in this order of the prompts' indices; raises as ``margins``."""
+        settings = self._settings
+        batches = list(batches_in_order(order, prompts, settings.batch_size, settings.batch_tokens))
         found = in_parallel(
-            lambda batch: self._classified([prompts[index] for index in batch]), batches, self._concurrency
+            lambda batch: self._classified([prompts[index] for index in batch]),
+            batches,
+            settings.concurrency,
         )
         margins = np.empty(len(prompts), dtype=np.float32)
         for batch, values in zip(batches, found, strict=True):
@@ -114,7 +121,8 @@ class ServedClassifier:
     def _classified(self, prompts: Sequence[list[int]]) -> list[float]:
         # A single label has no probability: its score is wanted before any activation.
         body = {"model": self._model, "input": list(prompts), "use_activation": self.labels > 1}
-        answer = self._server.post("/classify", body)
+        with self._connections:
+            answer = self._server.post("/classify", body)
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
             raise self._server.nonsense("no list of classes")
@@ -133,6 +141,32 @@ class ServedClassifier:
             raise self._server.nonsense("probabilities that do not sum to one")
         first, second = np.log(np.maximum(values, _LEAST))
         return float(first - second)
+
+
+def by_beginning(prompts: Sequence[list[int]]) -> list[int]:
+    """Indices of the prompts, those with the longest common beginning beside each other ``[N]``.
+
+    A vLLM server keeps what it computed of a prompt's beginning for the next prompts that begin alike, as
+    those with the same criteria and query do, until it needs the memory.
+    """
+    return sorted(range(len(prompts)), key=prompts.__getitem__)
+
+
+def batches_in_order(
+    order: Sequence[int], prompts: Sequence[list[int]], most: int, most_tokens: int
+) -> Iterator[list[int]]:
+    """Cut an order of prompts into requests of at most so many prompts and tokens; a longer one is alone."""
+    batch: list[int] = []
+    tokens = 0
+    for index in order:
+        length = len(prompts[index])
+        if batch and (len(batch) == most or tokens + length > most_tokens):
+            yield batch
+            batch, tokens = [], 0
+        batch.append(index)
+        tokens += length
+    if batch:
+        yield batch
 
 
 class ServerTokenizer:

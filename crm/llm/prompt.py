@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,11 +12,13 @@ from typing import Any, Protocol
 from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Polarity, Weight
 from crm.errors import CriterionError, CRMError
 from crm.protocol import Question, Turn
 
 _FOLDER = Path(__file__).with_name("prompts")
+_OUR_LAYOUTS = ("pair", "single", "short", "statement", "judge")
+"""Bundled templates whose criteria read “Avoid: …” and end with their weights, unlike the USL authors'."""
 _CONVERSATIONS = ("conversation_a", "conversation_b")
 _VARIABLES = ("criteria", "query", "response_a", "response_b", "words_a", "words_b", *_CONVERSATIONS)
 _CUT = " …"
@@ -128,6 +130,11 @@ class PromptTemplate:
     def shows_turns(self) -> bool:
         """Whether the template shows conversations turn by turn, as they are."""
         return not self._used.isdisjoint(_CONVERSATIONS)
+
+    @cached_property
+    def is_ours(self) -> bool:
+        """Whether it is one of our own layouts, perhaps with the marks of a chat template around it."""
+        return any(PromptTemplate.bundled(name).source.rstrip() in self.source for name in _OUR_LAYOUTS)
 
     @cached_property
     def _used(self) -> set[str]:
@@ -292,6 +299,39 @@ class _TokenizedText:
         beginning = str(self.tokenizer.decode(self.ids[: limit - mark], skip_special_tokens=True))
         # A cut may go through a character of several tokens, which decodes to a replacement character.
         return beginning.rstrip().rstrip("\ufffd") + _CUT
+
+
+@dataclass(frozen=True)
+class KnownWords:
+    """What a judge has learnt to read in criteria beside the wishes themselves.
+
+    Attributes:
+        avoid: “Avoid: …” in front of what is not wanted.
+        weights: The weight behind each criterion.
+    """
+
+    avoid: bool = True
+    weights: bool = True
+
+    def asked(self, criteria: CriteriaSet) -> CriteriaSet:
+        """Return the criteria as such a judge can be asked by them: all alike where it knows no weights.
+
+        The contrary wish with its verdict turned round is no way out: what makes an answer good under any
+        wish would then count against it.
+
+        Raises CriterionError: Something is to be avoided, and the judge knows only wishes.
+        """
+        if self.avoid and self.weights:
+            return criteria
+        avoided = next((each for each in criteria if each.polarity is Polarity.AVOID), None)
+        if avoided is not None and not self.avoid:
+            raise CriterionError(
+                f"The judge is not known to have been trained on “{avoided}”: write what you wish instead, "
+                'or write "avoid_in_words": true into its crm.json if it was trained on such words.'
+            )
+        if self.weights:
+            return criteria
+        return CriteriaSet(tuple(replace(each, weight=Weight.ESSENTIAL) for each in criteria))
 
 
 def criteria_texts(criteria: CriteriaSet) -> tuple[str, ...]:

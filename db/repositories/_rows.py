@@ -5,7 +5,7 @@ replaced benchmark whose id was given out again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -75,9 +75,21 @@ def check_queries(benchmark: BenchmarkRef, stored: Mapping[str, Any], external_i
             raise NotFoundError(f"Benchmark {benchmark.slug!r} has no query with the id {external_id!r}.")
 
 
+def after(latest: datetime | None) -> datetime:
+    """Return the present moment, or the first one after the latest where the clock has been set back.
+
+    So a change is told from the one before, and comes after it, whatever the clock says.
+    """
+    moment = now()
+    return moment if latest is None or latest < moment else latest + timedelta(microseconds=1)
+
+
 def touch(session: Session, benchmark: BenchmarkRef) -> None:
     """Note that the contents of a benchmark changed now."""
-    session.execute(update(Benchmark).where(Benchmark.id == benchmark.id).values(updated_at=now()))
+    stored = session.scalar(
+        select(Benchmark.updated_at).where(Benchmark.id == benchmark.id).with_for_update()
+    )
+    session.execute(update(Benchmark).where(Benchmark.id == benchmark.id).values(updated_at=after(stored)))
 
 
 def check_unchanged(session: Session, benchmark: BenchmarkRef, computed_from: datetime | None) -> None:

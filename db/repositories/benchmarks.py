@@ -106,8 +106,8 @@ def updated_at(session: Session, benchmark: BenchmarkRef) -> datetime:
 def upsert_benchmark(session: Session, info: BenchmarkInfo) -> BenchmarkRef:
     """Create the benchmark, as one made by the user, or change what a stored one says about itself."""
     columns = asdict(info)
-    moment = now()
-    row = columns | {"created_at": moment, "updated_at": moment}
+    stored = session.scalar(select(Benchmark.updated_at).where(Benchmark.slug == info.slug).with_for_update())
+    row = columns | {"created_at": now(), "updated_at": _rows.after(stored)}
     upsert(session, Benchmark, [row], key=("slug",), update=(*columns, "updated_at"))
     return find_benchmark(session, info.slug)
 
@@ -122,9 +122,8 @@ def set_baseline(session: Session, benchmark: BenchmarkRef, llm: str | None) -> 
     stored = session.scalar(select(Benchmark.baseline_llm_id).where(Benchmark.id == benchmark.id))
     if chosen == stored:
         return
-    session.execute(
-        update(Benchmark).where(Benchmark.id == benchmark.id).values(baseline_llm_id=chosen, updated_at=now())
-    )
+    session.execute(update(Benchmark).where(Benchmark.id == benchmark.id).values(baseline_llm_id=chosen))
+    _rows.touch(session, benchmark)
     delete_scores(session, benchmark)
 
 

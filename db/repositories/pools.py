@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from db.errors import NotFoundError, known
 from db.models import CurationEdit, PoolQuery, QueryPool, TopicMap, now
+from db.repositories import _rows
 from db.repositories._rows import upsert
 from db.serialization import pack, storable_text, text_sha256, unpack
 from db.source_records import CurationRecord, FoundTopic, PoolQueryRecord, PoolRecord, PoolRef, TopicMapRecord
@@ -71,7 +72,7 @@ def add_to_pool(session: Session, pool: PoolRef, queries: Iterable[tuple[str, st
         )
     if rows:
         upsert(session, PoolQuery, rows, key=("pool_id", "text_sha256"))
-        session.execute(update(QueryPool).where(QueryPool.id == pool.id).values(updated_at=now()))
+        _touch(session, pool)
     return len(rows)
 
 
@@ -119,7 +120,7 @@ def extend_topic_map(session: Session, pool: PoolRef, found: TopicMapRecord) -> 
             payload=_payload(found),
         )
     )
-    session.execute(update(QueryPool).where(QueryPool.id == pool.id).values(updated_at=now()))
+    _touch(session, pool)
 
 
 def _quality(found: TopicMapRecord) -> dict[str, Any]:
@@ -140,7 +141,7 @@ def set_topics(session: Session, pool: PoolRef, digest: str, topics: Sequence[Fo
         .where(TopicMap.pool_id == pool.id, TopicMap.digest == digest)
         .values(topics=[asdict(topic) for topic in topics])
     )
-    session.execute(update(QueryPool).where(QueryPool.id == pool.id).values(updated_at=now()))
+    _touch(session, pool)
 
 
 def get_topic_map(session: Session, pool: PoolRef) -> TopicMapRecord:
@@ -241,6 +242,12 @@ def _pools() -> Select[Any]:
     n_queries = select(func.count()).where(PoolQuery.pool_id == QueryPool.id).scalar_subquery()
     has_topics = exists().where(TopicMap.pool_id == QueryPool.id)
     return select(QueryPool.slug, QueryPool.title, n_queries, has_topics, QueryPool.updated_at)
+
+
+def _touch(session: Session, pool: PoolRef) -> None:
+    stored = session.scalar(select(QueryPool.updated_at).where(QueryPool.id == pool.id).with_for_update())
+    moment = _rows.after(stored)
+    session.execute(update(QueryPool).where(QueryPool.id == pool.id).values(updated_at=moment))
 
 
 def _map_id(session: Session, pool: PoolRef) -> int:

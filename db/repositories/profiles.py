@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from db.models import Profile, now
 from db.records import ProfileRecord
+from db.repositories import _rows
 
 
 def add_profile(session: Session, token_sha256: str, payload: Mapping[str, Any]) -> ProfileRecord:
@@ -45,7 +46,7 @@ def change_profile(
 
     `seen` is when the profile had been changed last as the caller read it.
     """
-    moment = now()
+    moment = _rows.after(seen)
     changed = session.execute(
         update(Profile)
         .where(Profile.token_sha256 == token_sha256, Profile.updated_at == seen)

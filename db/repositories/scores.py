@@ -14,7 +14,7 @@ from sqlalchemy import delete, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from db.errors import DatabaseError, NotFoundError
-from db.models import CRM, LLM, Category, CriteriaSet, Query, ScoreMatrix, WinRate, now
+from db.models import CRM, LLM, Category, CriteriaSet, Query, ScoreMatrix, WinRate
 from db.records import BenchmarkRef, ScoreKey, ScoreRow, StoredScores, WinRateRecord
 from db.repositories import _rows
 from db.repositories._rows import upsert
@@ -49,7 +49,7 @@ def put_scores(
         "crm_id": _crm_id(session, key),
         "criteria_set_id": _criteria_set_id(session, key, criteria),
         "benchmark_id": benchmark.id,
-        "created_at": now(),
+        "created_at": _rows.after(session.scalar(select(func.max(ScoreMatrix.created_at)))),
     }
     # From here on nobody else writes these scores, nor (on PostgreSQL by the lock) changes the benchmark.
     _rows.check_unchanged(session, benchmark, computed_from)

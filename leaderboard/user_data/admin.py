@@ -7,15 +7,17 @@ import hmac
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from threading import Event, Lock, Timer
-from time import monotonic
+from time import monotonic, time
 
 from sqlalchemy.orm import Session
 
@@ -198,6 +200,7 @@ TABLE_TYPES = ("csv", "jsonl", "parquet")
 _ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE = 10.0
 _MAX_IMPORT = 3600.0
+_FOLDERS = "usl-import-"
 _COMPLAINT = "error: "
 
 
@@ -227,7 +230,8 @@ def import_table(
         raise LeaderboardError(
             f"{file!r} is none of the files that can be imported: {', '.join(TABLE_TYPES)}."
         )
-    with tempfile.TemporaryDirectory(prefix="usl-import-") as folder:
+    _remove_left_folders()
+    with tempfile.TemporaryDirectory(prefix=_FOLDERS) as folder:
         path = Path(folder) / f"table.{ending}"
         path.write_bytes(content)
         # Written as one word each, so that no value can be taken for an option.
@@ -239,6 +243,14 @@ def import_table(
         if status:
             raise LeaderboardError(_complaint(said).replace(str(path), file))
         return output.read_text(encoding="utf-8").strip().splitlines()[-1]
+
+
+def _remove_left_folders() -> None:
+    """Remove what a server left that was killed while it imported: an hour after the longest import."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*"):
+        with suppress(OSError):  # another server removes it, or it is somebody else's
+            if time() - folder.stat().st_mtime > 2 * _MAX_IMPORT:
+                shutil.rmtree(folder)
 
 
 def _run(

@@ -341,6 +341,7 @@ class TestServer:
             api=False, origins=("https://a.org", "https://b.org"), judges=("mine",), metrics=True
         )
         assert Settings.from_environment({}) == Settings()
+        assert Settings.from_environment({name: "", "USL_API_JUDGES": " , "}) == Settings()
         with pytest.raises(LeaderboardError, match="write on or off"):
             Settings.from_environment({name: "perhaps"})
 

@@ -2,10 +2,12 @@ import html
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 from crm import registry
 from crm.baselines import LongerCRM
@@ -14,6 +16,7 @@ from crm.data.taxonomy import THEMES_FILE, CriterionThemes, Theme, ThemeCluster
 from crm.errors import ConfigError, CRMError
 from crm.protocol import JudgedBenchmark, ScoreBlock
 from db.errors import DatabaseError, NotFoundError
+from db.models import Benchmark
 from db.records import LLMRecord, ScoreKey, StepCount
 from db.repositories import benchmarks, contents, llm_answers, preferences, scores
 from db.source_records import PreferenceSetInfo
@@ -486,6 +489,22 @@ class TestWhileTheDatabaseDoesNotAnswer:
         file.write_bytes(kept)
         served.database.close()
         assert served.leaderboard(View("alpaca-eval")).ranking.llms
+
+    def test_the_last_state_is_ranked_on_also_where_the_clock_was_set_back(
+        self, away: tuple[Service, Path]
+    ) -> None:
+        served, file = away
+        with served.database.session() as session:
+            session.execute(
+                update(Benchmark)
+                .where(Benchmark.slug == "dailybench")
+                .values(updated_at=datetime(2001, 1, 1, tzinfo=UTC))
+            )
+        last = served.benchmark("dailybench")
+        served.database.close()
+        file.write_bytes(b"no database at all" * 100)
+
+        assert served.benchmark("dailybench") is last
 
     def test_what_is_not_says_so_in_a_sentence(self, away: tuple[Service, Path]) -> None:
         served, file = away

@@ -1,4 +1,4 @@
-"""The script for a machine with a GPU, in miniature: every stage but those that only measure a real one."""
+"""The script for a machine with a GPU, in miniature: every stage."""
 
 import os
 import subprocess
@@ -24,7 +24,8 @@ def test_every_stage_runs_and_one_that_is_done_is_left_out(
         "PYTHON": sys.executable, "VLLM": str(VLLM), "OUT": str(tmp_path / "out"), "CORPORA": str(corpora),
         "BACKBONE": str(backbone), "LIMIT": "16", "EVAL_LIMIT": "4", "WINDOW": "512", "EPOCHS": "1",
         "WORKERS": "0", "PAIRS": "16", "DECODER_STEPS": "2", "PRECISION": "fp32", "PORT": str(free_port()),
-        "VLLM_OPTIONS": "--dtype bfloat16 --enforce-eager",
+        "VLLM_OPTIONS": "--dtype bfloat16 --enforce-eager", "LLMS": "2", "TOPIC": "Humor & Entertainment",
+        "USL_DATABASE_URL": f"sqlite:///{tmp_path / 'usl.sqlite3'}",
     }  # fmt: skip
 
     def run(*stages: str) -> str:
@@ -35,15 +36,27 @@ def test_every_stage_runs_and_one_that_is_done_is_left_out(
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout
 
-    shown = run("memory", "decoder", "ranking", "classification", "after-ranking", "throughput", "serve")
+    shown = run("install", "smoke", "memory", "decoder", "ranking", "classification", "after-ranking")
+    assert "vLLM" in shown
+    shown = run("evaluate", "throughput", "gold", "alpaca", "serve", "actors")
     for name in ("ranking", "classification", "after-ranking"):
         assert (tmp_path / "out" / name / "crm.json").is_file()
     tables = sorted(path.name for path in (tmp_path / "out" / "tables").iterdir())
     assert tables == [
+        "actors-vllm.md",
+        "alpaca-eval.md",
+        "evaluation.md",
+        "gold-after-ranking.md",
+        "gold-classification.md",
+        "gold-ranking.md",
         "memory.md",
+        "serve.md",
+        "smoke.md",
+        "throughput-after-ranking.md",
         "throughput-classification.md",
         "throughput-ranking.md",
         "wish_readings.md",
     ]
-    assert "DailyBench under one wish in" in shown
+    assert "pairs judged in 2 actors of Ray" in shown
+    assert "pairs judged" not in run("serve", "actors", "alpaca")
     assert "16 pairs" not in run("ranking")

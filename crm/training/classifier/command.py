@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ import typer
 
 from crm.data.conversations import Turns
 from crm.data.corpora import LeftOut
-from crm.data.pairs import Direction
+from crm.data.pairs import Direction, LabelledPair
 from crm.errors import UnavailableError
 from crm.paths import CORPORA, PREFERENCES
 from crm.protocol import CRM
@@ -46,8 +46,9 @@ def train_classifier(
     name: Annotated[str | None, typer.Option(help="The judge's name; by default the folder's.")] = None,
     version: Annotated[str, typer.Option(help="The judge's version.")] = "1",
     general: Annotated[
-        str, typer.Option(help="Judge that says which side average preference favours, for one direction.")
-    ] = "embedded",
+        str | None,
+        typer.Option(help="Judge that tells plus from minus for pairs that nobody chose on; else left out."),
+    ] = None,
     resume: Annotated[bool, typer.Option(help="Go on with the run that was stopped in the folder.")] = False,
 ) -> None:
     """Train a judge that reads criteria, query and responses."""
@@ -86,7 +87,13 @@ def train_classifier(
     if first is not None:
         statements, options = lessons.lessons(options, chosen)
         template = PromptTemplate.bundled(lessons.RESPONSES_PROMPT)
-    data = prepare(examples, reported, options, _general(general, options.direction))
+    data = prepare(
+        examples,
+        reported,
+        options,
+        _general(general, options.direction, examples),
+        lambda sides: tell(f"note: {sides}.", err=True),
+    )
     if first is not None:
         backbone, begun = str(first), resume and is_started(out)
         if not begun and not is_finished(first):
@@ -140,10 +147,13 @@ def _check_packages() -> None:
         )
 
 
-def _general(name: str, direction: Direction) -> CRM | None:
-    """Return the judge of average preference, where one is needed."""
+def _general(name: str | None, direction: Direction, examples: Sequence[LabelledPair]) -> CRM | None:
+    """Return the judge for pairs that nobody chose on: the one named, or the default if that is all pairs."""
     if direction is Direction.BOTH:
         return None
-    from crm.registry import get_crm  # noqa: PLC0415
+    from crm.registry import DEFAULT, get_crm  # noqa: PLC0415
+    from crm.training.classifier.examples import chosen_labels  # noqa: PLC0415
 
-    return get_crm(name)
+    if name is None and chosen_labels(examples):
+        return None
+    return get_crm(name or DEFAULT)

@@ -8,7 +8,8 @@ they are short: a criterion is asked for, and of two others, one stands for it a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -49,6 +50,33 @@ class TrainingExamples:
     train: tuple[LabelledPair, ...]
     held_out: tuple[LabelledPair, ...]
     dev: tuple[LabelledPair, ...] = ()
+
+
+@dataclass(frozen=True)
+class FavouredSides:
+    """Which response of each pair is preferred without criteria, and how many pairs go by whom.
+
+    Attributes:
+        labels: +1 where that is A, −1 where B, of every pair in either order; without those left out.
+        chosen: Pairs that go by what people chose.
+        judged: Pairs that nobody chose on, which go by the judge.
+        left_out: Pairs that nobody chose on, where no judge is asked.
+        judge: Its name and version; empty where none is asked.
+    """
+
+    labels: Mapping[Pair, float]
+    chosen: int
+    judged: int = 0
+    left_out: int = 0
+    judge: str = ""
+
+    def __str__(self) -> str:
+        told = f"plus and minus: {self.chosen:,} pairs go by what people chose"
+        if self.judge:
+            told += f", {self.judged:,} by {self.judge}"
+        if self.left_out:
+            told += f"; {self.left_out:,} are left out, as nobody chose: --general names a judge for them"
+        return told
 
 
 def is_annotations(path: Path) -> bool:
@@ -97,13 +125,16 @@ def prepare(
     dev: Sequence[LabelledPair],
     options: Options,
     general: CRM | None = None,
+    on_favoured: Callable[[FavouredSides], None] = lambda sides: None,
 ) -> TrainingExamples:
     """Choose what is learnt from.
 
     Args:
         examples: All examples of the train split.
         options: Direction, limits, and what is held out.
-        general: Says which side average preference favours; needed for one direction only.
+        general: Says, for one direction only, which side is favoured of pairs that nobody chose on; without
+            it they are left out.
+        on_favoured: Is told, for one direction only, how many pairs go by whom.
 
     Raises:
         CRMError: Too little is left, or an instruction of dev is among the examples.
@@ -114,10 +145,15 @@ def prepare(
         )
     if options.skip_held_out_criteria:
         examples = without_criteria(examples, held_out_criteria(criterion_texts(examples)))
-    if general is not None:
-        examples = of_direction(examples, options.direction, general)
+    if options.direction is not Direction.BOTH:
+        divided = dev if options.skip_criteria else ()
+        sides = favoured_sides([*examples, *divided], general)
+        on_favoured(sides)
+        examples = of_direction(examples, options.direction, sides)
+        if not examples:
+            raise CRMError(f"No example has the direction {options.direction.value}: train on both.")
+        dev = of_direction(divided, options.direction, sides) if divided else dev
     if options.skip_criteria:
-        dev = dev if general is None or not dev else of_direction(dev, options.direction, general)
         examples, dev = bare(examples), bare(dev)
     if options.material is TrainingText.STATEMENTS:
         examples = statement_examples(examples, options.seed)
@@ -165,24 +201,57 @@ def bare(examples: Sequence[LabelledPair]) -> list[LabelledPair]:
     return list(chosen_first.values())
 
 
-def of_direction(examples: Sequence[LabelledPair], direction: Direction, general: CRM) -> list[LabelledPair]:
-    """Return the examples of one direction.
+def chosen_labels(examples: Iterable[LabelledPair]) -> dict[Pair, float]:
+    """Return what people chose, where that is known: +1 for A, −1 for B, of every pair in either order.
+
+    A preference without criteria is a choice, too. Where choices differ, those of most examples count.
+    """
+    votes: dict[Pair, float] = defaultdict(float)
+    for item in examples:
+        choice = item.chosen or (0.0 if item.criteria else item.label)
+        votes[item.pair] += choice
+        votes[item.pair.swapped()] -= choice
+    return {pair: 1.0 if vote > 0 else -1.0 for pair, vote in votes.items() if vote}
+
+
+def favoured_sides(examples: Sequence[LabelledPair], general: CRM | None = None) -> FavouredSides:
+    """Say which response of each pair is preferred without criteria: the one that people chose.
 
     Args:
-        general: Says, without criteria, which side average preference favours.
-
-    Raises:
-        CRMError: None is left.
+        general: Is asked about the pairs that nobody chose on; without it they are left out.
     """
+    pairs = _in_one_order(examples)
+    labels = chosen_labels(examples)
+    open_pairs = [pair for pair in pairs if pair not in labels]
+    chosen = len(pairs) - len(open_pairs)
+    if general is None:
+        return FavouredSides(labels, chosen, left_out=len(open_pairs))
+    for pair, label in zip(open_pairs, favoured_labels(open_pairs, general), strict=True):
+        labels |= {pair.swapped(): -label, pair: label}
+    return FavouredSides(labels, chosen, len(open_pairs), judge=f"{general.name} {general.version}")
+
+
+def _in_one_order(examples: Iterable[LabelledPair]) -> list[Pair]:
+    """Return each pair once, whichever of its responses comes first."""
+    pairs: dict[Pair, None] = {}
+    for item in examples:
+        if item.pair.swapped() not in pairs:
+            pairs[item.pair] = None
+    return list(pairs)
+
+
+def of_direction(
+    examples: Sequence[LabelledPair], direction: Direction, sides: FavouredSides
+) -> list[LabelledPair]:
+    """Return the examples of one direction; of both, all. It may be none."""
     if direction is Direction.BOTH:
         return list(examples)
-    pairs = list(dict.fromkeys(example.pair for example in examples))
-    favoured = dict(zip(pairs, favoured_labels(pairs, general), strict=True))
     plus = direction is Direction.PLUS
-    kept = [item for item in examples if (item.label == favoured[item.pair]) == plus]
-    if not kept:
-        raise CRMError(f"No example has the direction {direction.value}: train on both.")
-    return kept
+    return [
+        item
+        for item in examples
+        if item.pair in sides.labels and (item.label == sides.labels[item.pair]) == plus
+    ]
 
 
 def hold_out(

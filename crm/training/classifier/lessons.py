@@ -14,7 +14,7 @@ from typing import Any, Final
 from crm.criteria import CriteriaSet
 from crm.data.corpora import read_json_lines
 from crm.data.noise import Noise
-from crm.data.pairs import LabelledPair, both_directions
+from crm.data.pairs import Direction, LabelledPair, both_directions
 from crm.llm.prompt import PromptTemplate
 from crm.paths import PREFERENCES
 from crm.protocol import Pair
@@ -38,6 +38,7 @@ _BOTH: Final[dict[str, Any]] = {
 }
 _STATEMENTS: Final[dict[str, Any]] = _BOTH | {
     "material": TrainingText.STATEMENTS,
+    "direction": Direction.BOTH,
     "single_share": 0.0,
     "batch": 16,
     "max_length": 64,

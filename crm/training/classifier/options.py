@@ -83,7 +83,7 @@ class Options:
         TrainingText, Option(help="Train on responses, or first on short statements instead of them.")
     ] = TrainingText.RESPONSES
     direction: Annotated[
-        Direction, Option(help="Criteria of the side that average preference favours (plus), or not.")
+        Direction, Option(help="Criteria of the side that people chose (plus), or of the other (minus).")
     ] = Direction.BOTH
     noise: Annotated[Noise, Option(help="Of criteria lists, anew every epoch.")] = Noise.RANDOM
     noise_strength: Annotated[

@@ -97,6 +97,8 @@ class Description:
         loss: ``classification``: label 0 is “A is preferred”, label 1 “B is preferred”; or ``ranking``: the
             only output is the response's score.
         max_length: Longest prompt in tokens.
+        avoid_in_words: Criteria to be avoided read “Avoid: …”.
+        weights_in_words: Criteria end with their weights where these differ.
         format: Of this description.
     """
 
@@ -104,6 +106,8 @@ class Description:
     max_length: int
     name: str
     version: str
+    avoid_in_words: bool = True
+    weights_in_words: bool = True
     format: int = FORMAT
 
 

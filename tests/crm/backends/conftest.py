@@ -1,6 +1,7 @@
 """Small checkpoints, and judges made from the keys of a table."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,12 @@ def questions() -> list[Question]:
         Question(criteria, Pair(f"How about {first}?", "the word " * first, "tea is short " * second))
         for first, second in lengths
     ]
+
+
+@pytest.fixture(scope="session")
+def wishes(questions: list[Question]) -> list[Question]:
+    """The same pairs under wishes alone: all that a judge from elsewhere can be asked."""
+    return [replace(question, criteria=CriteriaSet.of(["concise", "short words"])) for question in questions]
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,12 @@
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from crm.backends._text_judge import TextJudge, TextJudgeSettings
+from crm.backends._text_judge import TextJudge, TextJudgeSettings, in_parallel
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.protocol import CRM, Floats, Pair, Question
 
@@ -98,3 +100,48 @@ def test_one_criterion_that_is_certain_does_not_outweigh_all() -> None:
 
     assert verdict.per_criterion == (1.0, 0.0)
     assert verdict.prob_a == pytest.approx(0.5)
+
+
+class TestInParallel:
+    """What judges behind a server ask with."""
+
+    def test_the_results_stand_in_the_items_order_whichever_is_ready_first(self) -> None:
+        def ready_late(item: int) -> int:
+            time.sleep(0.01 * (5 - item))
+            return item * item
+
+        assert in_parallel(ready_late, range(5), 3) == [0, 1, 4, 9, 16]
+        assert in_parallel(ready_late, [], 3) == []
+
+    def test_no_more_is_taken_than_workers_are_free(self) -> None:
+        lock, answered, waiting = threading.Lock(), 0, []
+
+        def items() -> Iterator[int]:
+            for taken in range(30):
+                with lock:
+                    waiting.append(taken - answered)
+                yield taken
+
+        def answer(item: int) -> int:
+            nonlocal answered
+            time.sleep(0.001 * (item % 3))
+            with lock:
+                answered += 1
+            return item
+
+        assert in_parallel(answer, items(), 4) == list(range(30))
+        assert max(waiting) <= 4
+
+    def test_an_error_is_noticed_while_an_earlier_item_is_under_way(self) -> None:
+        started: list[int] = []
+
+        def answer(item: int) -> int:
+            started.append(item)
+            if item == 1:
+                raise ValueError("no answer")
+            time.sleep(0.2 if item == 0 else 0)
+            return item
+
+        with pytest.raises(ValueError, match="no answer"):
+            in_parallel(answer, range(50), 2)
+        assert started == [0, 1]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, LlamaConfig, LlamaModel
 
-from crm.criteria import CriteriaSet
+from crm.criteria import CriteriaSet, Criterion, Weight
 from crm.errors import ConfigError, CriterionError, CRMError, UnavailableError
 from crm.llm.prompt import PromptTemplate
 from crm.protocol import Pair, Question
@@ -118,16 +118,33 @@ def test_another_prompt_or_model_is_another_version(
 
 
 def test_a_checkpoint_from_elsewhere_needs_a_prompt(
-    tmp_path: Path, judge: MakeJudge, questions: list[Question]
+    tmp_path: Path, judge: MakeJudge, questions: list[Question], wishes: list[Question]
 ) -> None:
     make_checkpoint(tmp_path / "foreign", described=False)
     with pytest.raises(UnavailableError, match=r"has no prompt\.txt: name the template of its training"):
         verdicts(judge, questions, model=str(tmp_path / "foreign"))
 
     (tmp_path / "prompt.txt").write_text(PAIR)
-    assert len(
-        verdicts(judge, questions, model=str(tmp_path / "foreign"), prompt=str(tmp_path / "prompt.txt"))
-    )
+    assert len(verdicts(judge, wishes, model=str(tmp_path / "foreign"), prompt=str(tmp_path / "prompt.txt")))
+
+
+def test_a_checkpoint_from_elsewhere_knows_only_wishes_unless_it_says_more(
+    tmp_path: Path, judge: MakeJudge, questions: list[Question]
+) -> None:
+    folder = make_checkpoint(tmp_path / "foreign", described=False)
+    (folder / "prompt.txt").write_text(PAIR)
+    mixed = CriteriaSet((Criterion("concise"), Criterion("long words", Weight.OPTIONAL)))
+    weighed = [replace(question, criteria=mixed) for question in questions]
+    alike = [replace(question, criteria=CriteriaSet.of(["concise", "long words"])) for question in questions]
+
+    assert verdicts(judge, weighed, model=str(folder)) == verdicts(judge, alike, model=str(folder))
+    with pytest.raises(CriterionError, match=r'“Avoid: long words”: .* write "avoid_in_words": true'):
+        verdicts(judge, questions, model=str(folder))
+
+    says = {"format": 1, "loss": "classification", "avoid_in_words": True, "weights_in_words": True}
+    (folder / "crm.json").write_text(json.dumps(says))
+    assert verdicts(judge, questions, model=str(folder)) == verdicts(judge, questions, model="pairs")
+    assert verdicts(judge, weighed, model=str(folder)) != verdicts(judge, alike, model=str(folder))
 
 
 def test_a_prompt_may_be_a_turn_of_a_conversation(
@@ -238,6 +255,7 @@ class TestCheckpointsThatCannotJudge:
             model.score.weight.fill_(float("nan"))
         save(tmp_path, model, AutoTokenizer.from_pretrained(str(checkpoints / "pairs")))
         (tmp_path / "prompt.txt").write_text(PAIR)
+        describe(tmp_path)
         with pytest.raises(UnavailableError, match="answers with values that are no numbers"):
             verdicts(judge, questions, model=str(tmp_path))
 

@@ -1,13 +1,19 @@
 """Against a local HTTP server that speaks vLLM's protocol; tests/vllm uses a real one."""
 
 import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crm.backends.transformers_classifier import TransformersClassifier, load_transformers_classifier
+from crm.backends.vllm_server import batches_in_order, by_beginning
 from crm.config import TransformersSettings
 from crm.criteria import CriteriaSet
 from crm.errors import ConfigError, CriterionError, UnavailableError
@@ -86,17 +92,20 @@ def test_it_agrees_with_transformers_on_the_same_checkpoint(
 
 
 def test_without_a_tokenizer_the_servers_own_is_asked(
-    vllm: ScriptedServer, served: MakeJudge, judge: MakeJudge, checkpoints: Path, questions: list[Question]
+    vllm: ScriptedServer, judge: MakeJudge, questions: list[Question], wishes: list[Question]
 ) -> None:
     long = Question(CriteriaSet(), Pair("How?", "the word " * 900, "x"))
+    asked = [*wishes, long]
     keys: dict[str, Any] = {"url": vllm.url, "model": "tiny", "prompt": "pairs/prompt.txt"}
-    remote = judge("vllm-server", **keys).judge([*questions, long])
-    local = judge("transformers", model="pairs").judge([*questions, long])
+    remote = judge("vllm-server", **keys)
+    local = judge("transformers", model="pairs").judge(asked)
 
-    assert [verdict.prob_a for verdict in remote] == pytest.approx(
+    assert [verdict.prob_a for verdict in remote.judge(asked)] == pytest.approx(
         [verdict.prob_a for verdict in local], abs=1e-4
     )
     assert vllm.asked["/detokenize"]
+    with pytest.raises(CriterionError, match="trained on “Avoid: long words”"):
+        remote.judge(questions)
 
 
 def test_the_version_does_not_depend_on_where_the_server_is(served: MakeJudge) -> None:
@@ -104,6 +113,82 @@ def test_the_version_does_not_depend_on_where_the_server_is(served: MakeJudge) -
 
     assert served(url="http://elsewhere:1", concurrency=9, api_key_env="SOME_KEY").version == first
     assert len({first, served(order_swap=True).version, served(revision="2").version}) == 3
+
+
+class TestRequests:
+    """No longer than configured, no more at a time, and those that begin alike beside each other."""
+
+    def test_they_hold_so_many_tokens_at_most_and_a_longer_prompt_goes_alone(
+        self, vllm: ScriptedServer, served: MakeJudge, questions: list[Question]
+    ) -> None:
+        whole = served().judge(questions)
+        [[*prompts]] = [body["input"] for body in vllm.asked.pop("/classify")]
+        most = sorted(map(len, prompts))[-2]
+        cut = served(batch_tokens=most).judge(questions)
+        requests = [body["input"] for body in vllm.asked["/classify"]]
+
+        assert [verdict.prob_a for verdict in cut] == pytest.approx([one.prob_a for one in whole], abs=1e-4)
+        assert sorted(prompt for request in requests for prompt in request) == sorted(prompts)
+        assert len(requests) > 1
+        assert all(len(request) == 1 or sum(map(len, request)) <= most for request in requests)
+
+    def test_prompts_of_the_same_query_and_criteria_follow_each_other(
+        self, vllm: ScriptedServer, served: MakeJudge
+    ) -> None:
+        wishes = [CriteriaSet.of([wish]) for wish in ("concise", "long words")]
+        asked = [
+            Question(criteria, Pair(f"How about {query}?", "the word " * (query + 3 * llm), "tea"))
+            for llm in range(4)
+            for query in range(3)
+            for criteria in wishes
+        ]
+        verdicts = served(batch_size=4, concurrency=1).judge(asked)
+        sent = [tuple(prompt) for body in vllm.asked["/classify"] for prompt in body["input"]]
+        alone = [served().judge([question])[0].prob_a for question in asked]
+
+        assert len(set(sent)) == len(asked) == 24
+        assert sent == sorted(sent)
+        assert [verdict.prob_a for verdict in verdicts] == pytest.approx(alone, abs=1e-4)
+
+    def test_all_who_use_a_judge_share_its_connections(
+        self, vllm: ScriptedServer, served: MakeJudge, questions: list[Question]
+    ) -> None:
+        lock, under_way, most = threading.Lock(), 0, 0
+
+        def slow(body: dict[str, Any]) -> Answer:
+            nonlocal under_way, most
+            with lock:
+                under_way += 1
+                most = max(most, under_way)
+            time.sleep(0.02)
+            with lock:
+                under_way -= 1
+            return even(body)
+
+        vllm.on("/classify", slow)
+        judge = served(batch_size=1, concurrency=2)
+        with ThreadPoolExecutor(4) as people:
+            list(people.map(judge.judge, [questions] * 4))
+
+        assert len(vllm.asked["/classify"]) == 4 * len(questions)
+        assert most == 2
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9)), st.integers(1, 4), st.integers(1, 20))
+def test_requests_hold_every_prompt_once_and_are_as_full_as_they_may_be(
+    prompts: list[list[int]], most: int, tokens: int
+) -> None:
+    order = by_beginning(prompts)
+    batches = list(batches_in_order(order, prompts, most, tokens))
+    lengths = [sum(len(prompts[index]) for index in batch) for batch in batches]
+
+    assert [index for batch in batches for index in batch] == order
+    assert sorted(order) == list(range(len(prompts)))
+    for batch, length in zip(batches, lengths, strict=True):
+        assert 1 <= len(batch) <= most
+        assert len(batch) == 1 or length <= tokens
+    for (batch, following), length in zip(pairwise(batches), lengths, strict=False):
+        assert len(batch) == most or length + len(prompts[following[0]]) > tokens
 
 
 class TestFailures:
@@ -278,9 +363,9 @@ class TestAPIKeys:
 
 
 def test_chat_needs_a_tokenizer_that_knows_one(
-    vllm: ScriptedServer, served: MakeJudge, checkpoints: Path, questions: list[Question]
+    vllm: ScriptedServer, served: MakeJudge, checkpoints: Path, wishes: list[Question]
 ) -> None:
     with pytest.raises(UnavailableError, match="has no chat template"):
-        served(chat=True).judge(questions)
+        served(chat=True).judge(wishes)
     assert load_tokenizer(str(checkpoints / "chat")).chat_template
-    assert served(chat=True, tokenizer="chat", prompt="pairs/prompt.txt").judge(questions)
+    assert served(chat=True, tokenizer="chat", prompt="pairs/prompt.txt").judge(wishes)

@@ -2,12 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
-from crm.criteria import CriteriaSet
+from benchmarks._counts import COUNTERS
+from crm.criteria import CriteriaSet, Criterion
 from crm.data.pairs import read_labelled_pairs
+from crm.embedded.model import embedded_crm
 from crm.evaluation.run import evaluate
 from crm.registry import get_crm
+from leaderboard.request import check_criteria
 from leaderboard.service import Service
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.ranking import Ranking
@@ -93,6 +98,54 @@ class TestDailyBench:
 
         assert len(first) == 21
         assert sum(first.values()) >= 15, [wish for wish, won in first.items() if not won]
+
+    @pytest.mark.parametrize(
+        ("wish", "count", "more"),
+        [
+            ("uses tables", "tables", True),
+            ("lots of emojis", "emojis", True),
+            ("no emojis", "emojis", False),
+            ("ends with a question", "asks_back", True),
+            ("asks questions", "questions", True),
+        ],
+    )
+    def test_what_is_counted_ranks_by_how_much_of_it_there_is(
+        self, service: Service, wish: str, count: str, more: bool
+    ) -> None:
+        benchmark, found = service.benchmark("dailybench"), ranking(service, "dailybench", wish)
+        amount = [
+            np.mean(
+                [COUNTERS[count](benchmark.text_at(llm, query) or "") for query in range(benchmark.n_queries)]
+            )
+            for llm in found.llms
+        ]
+
+        assert spearmanr(found.win_rate, amount).statistic * (1 if more else -1) > 0.9
+
+    @pytest.mark.parametrize(
+        ("wish", "reading"),
+        [
+            ("uses tables", "more tables"),
+            ("lots of emojis", "more emojis"),
+            ("funny", "funny"),
+            ("never refuses", "fewer refusals"),
+            ("ends with a question", "more closing questions"),
+            ("in German", None),
+            ("up to date", None),
+            ("at most two sentences", "at most 2 sentences"),
+            ("code with comments", "code comments"),
+            ("no emojis", "fewer emojis"),
+        ],
+    )
+    def test_an_odd_wish_is_read_right_or_openly_left_out(
+        self, service: Service, wish: str, reading: str | None
+    ) -> None:
+        view = View("dailybench", criteria=CriteriaSet.of([wish]))
+        checked = check_criteria(embedded_crm(), view)
+
+        assert bool(checked.left_out) == (reading is None)
+        if reading is not None:
+            assert embedded_crm().reliability(Criterion(wish)).reading == reading
 
 
 class TestAlpacaEval:

@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
 from crm.errors import CriterionError, CRMError
-from crm.llm.prompt import PromptTemplate
+from crm.llm.prompt import KnownWords, PromptTemplate
 from crm.protocol import Pair, Question
 
 PAIR, SINGLE = PromptTemplate.bundled("pair"), PromptTemplate.bundled("single")
@@ -64,6 +64,23 @@ def test_weights_are_shown_only_where_they_differ() -> None:
     mixed = SINGLE.single(CriteriaSet((Criterion("Funny"), optional)), QUERY, "Soup.")
     assert "Funny (essential)" in mixed
     assert "Avoid: Emoji (optional)" in mixed
+
+
+def test_who_knows_no_weights_is_asked_as_if_all_were_alike() -> None:
+    mixed = CriteriaSet((Criterion("Funny"), Criterion("Emoji", Weight.OPTIONAL, Polarity.AVOID)))
+    asked = KnownWords(weights=False).asked(mixed)
+    assert SINGLE.single(asked, QUERY, "Soup.") == SINGLE.single(
+        CriteriaSet.of(["Funny"], ["Emoji"]), QUERY, "Soup."
+    )
+    assert KnownWords().asked(mixed) is mixed
+
+
+def test_who_knows_only_wishes_is_not_asked_what_to_avoid() -> None:
+    known = KnownWords(avoid=False)
+    with pytest.raises(CriterionError, match=r"trained on “Avoid: marketing language”: write what you wish"):
+        known.asked(FUNNY)
+    wishes = CriteriaSet((Criterion("Funny"), Criterion("Short", Weight.OPTIONAL)))
+    assert known.asked(wishes) == wishes
 
 
 def test_lengths_are_told_in_rounded_words() -> None:

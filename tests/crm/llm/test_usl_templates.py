@@ -5,33 +5,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jinja2 import Environment
 
 from crm.backends._classifier import read_checkpoint_info
 from crm.backends._conversation import ConversationTokenizer
 from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
-from crm.llm.prompt import PromptTemplate
+from crm.llm.prompt import KnownWords, PromptTemplate
 from crm.protocol import Pair, Question, Turn
+from tests.checkpoints import make_tokenizer
 
 CHAT = (
     "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+EXPECTED = Path(__file__).with_name("golden") / "usl_pair_qwen3.txt"
 PAIR = Pair('Is "a < b" &\nwahr?', "Ja – <b>klar</b>.\n", "Nein.")
 CRITERIA = CriteriaSet.of(["Short & plain", "No <b>HTML</b>"])
 
 
-class Chat:
-    """Of a tokenizer only the chat template, filled in as transformers does."""
-
-    def apply_chat_template(self, messages: Any, *, tokenize: bool, add_generation_prompt: bool) -> str:
-        assert not tokenize
-        template = Environment(trim_blocks=True, lstrip_blocks=True).from_string(CHAT)
-        return template.render(messages=messages, add_generation_prompt=add_generation_prompt)
+def in_chat() -> ConversationTokenizer:
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = CHAT
+    return ConversationTokenizer(tokenizer, opens_answer=False)
 
 
-SHOWN = ConversationTokenizer(Chat(), opens_answer=False)
+SHOWN = in_chat()
 
 
 def dialogue(*turns: dict[str, str]) -> str:
@@ -51,10 +49,7 @@ def expected(criteria: list[str], pair: Pair, first: str, second: str) -> str:
 
 def test_a_pair_is_rendered_to_the_character() -> None:
     shown = SHOWN.rendered(PromptTemplate.bundled("usl-pair").pair(Question(CRITERIA, PAIR)))
-    sides = [dialogue({"Model": text}) for text in (PAIR.response_a, PAIR.response_b)]
-    assert shown.startswith("<|im_start|>user\n# Task\n\nYou judge")
-    assert shown.endswith(expected(["Short & plain", "No <b>HTML</b>"], PAIR, *sides))
-    assert shown.count("<|im_start|>") == 1
+    assert shown == EXPECTED.read_bytes().decode()
 
 
 def test_without_criteria_a_phrase_stands_in_their_place() -> None:
@@ -86,6 +81,21 @@ def described(folder: Path, **keys: Any) -> Path:
     return folder
 
 
+def test_only_our_own_layouts_have_words_for_what_to_avoid_and_for_weights(tmp_path: Path) -> None:
+    def words(template: PromptTemplate, **keys: Any) -> KnownWords:
+        return read_checkpoint_info(str(described(tmp_path, **keys))).words(template)
+
+    ours, foreign = PromptTemplate.bundled("pair"), PromptTemplate.bundled("usl-pair")
+    in_turn = PromptTemplate(f"{{% raw %}}<|im_start|>{{% endraw %}}{ours.source.rstrip()}<|im_end|>")
+    assert words(ours) == words(in_turn) == KnownWords(avoid=True, weights=True)
+    assert words(foreign) == words(PromptTemplate.bundled("usl-single")) == KnownWords(False, False)
+    assert words(foreign, avoid_in_words=True) == KnownWords(avoid=True, weights=False)
+    assert words(ours, weights_in_words=False) == KnownWords(avoid=True, weights=False)
+    by_us = {"name": "mine", "version": "1"}
+    assert words(foreign, **by_us) == KnownWords(avoid=True, weights=True)
+    assert words(foreign, **by_us, prompt="usl-pair") == KnownWords(avoid=False, weights=False)
+
+
 def test_a_checkpoint_names_its_template_and_what_differs(tmp_path: Path) -> None:
     keys = {"prompt": "usl-pair", "chat": True, "generation_prompt": False, "truncate": False}
     info = read_checkpoint_info(str(described(tmp_path, **keys)))
@@ -102,6 +112,7 @@ def test_a_checkpoint_names_its_template_and_what_differs(tmp_path: Path) -> Non
     [
         ({"prompt": "../secret"}, "is no name of a file beside it"),
         ({"chat": "yes"}, "chat must be true or false"),
+        ({"avoid_in_words": 1}, "avoid_in_words must be true or false"),
     ],
 )
 def test_what_it_cannot_say_is_refused(tmp_path: Path, keys: dict[str, Any], message: str) -> None:

@@ -2,13 +2,15 @@
 
 import hmac
 import logging
+import os
 import pickle
 import sys
+import tempfile
 import threading
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 
 import pytest
 from hypothesis import given
@@ -322,6 +324,24 @@ def test_what_an_import_says_is_told_while_it_runs(tmp_path: Path) -> None:
     assert status == 0
     assert told == said == ["Storing responses: 1 of 2", "Embedding alpha: 3 of 9"]
     assert output.read_text() == "done\n"
+
+
+def test_what_a_killed_server_left_of_an_import_is_removed_after_a_while(
+    own_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    left, recent, other = (temporary / name for name in ("usl-import-left", "usl-import-recent", "other"))
+    for folder in (left, recent, other):
+        folder.mkdir(parents=True)
+        (folder / "table.csv").write_text("query,llm,response", encoding="utf-8")
+    for folder in (left, other):
+        os.utime(folder, (time() - 8000,) * 2)
+
+    with pytest.raises(LeaderboardError):
+        import_table(own_service.database, b"query,llm", "t.csv", "mine")
+
+    assert sorted(folder.name for folder in temporary.iterdir()) == ["other", "usl-import-recent"]
 
 
 def test_an_import_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:

@@ -71,6 +71,50 @@ def test_criteria_can_be_left_out(run_main: Run, tmp_path: Path) -> None:
     assert json.loads((out / "options.json").read_text())["skip_criteria"] is True
 
 
+def _with_winners(lines: Path, unknown: int) -> Path:
+    """Let people choose A and B in turn, on all pairs but the first few."""
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    for row in rows:
+        number = int(row["prompt"].removeprefix("question ")) if row["preference"] != "tie" else 0
+        if number >= unknown:
+            row["winner"] = "model_a" if number % 2 else "model_b"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("given", "pairs", "note"),
+    [
+        ((), 8, "10 pairs go by what people chose; 2 are left out, as nobody chose: --general names"),
+        (("--general", "longer"), 10, "10 pairs go by what people chose, 2 by longer"),
+    ],
+)
+def test_one_direction_goes_by_what_people_chose(
+    run_main: Run, tmp_path: Path, given: tuple[str, ...], pairs: int, note: str
+) -> None:
+    lines = _with_winners(training_lines(tmp_path / "pairs.jsonl"), unknown=2)
+    code, printed, told = run_main(
+        main, "train", "classifier", "--backbone", tiny_bert(tmp_path / "bert"), "--data", lines,
+        "--out", tmp_path / "judge", *FEW, "--direction", "plus", *given,
+    )  # fmt: skip
+
+    assert code == 0
+    assert f"note: plus and minus: {note}" in told
+    assert f"{pairs} pairs" in printed
+
+
+def test_where_nobody_chose_one_direction_goes_by_the_judge_of_the_project(
+    run_main: Run, tmp_path: Path
+) -> None:
+    lines, backbone = training_lines(tmp_path / "pairs.jsonl"), tiny_bert(tmp_path / "bert")
+    arguments = ("--data", lines, "--backbone", backbone, *FEW, "--direction", "plus", "--skip-criteria")
+    code, printed, told = run_main(main, "train", "classifier", "--out", tmp_path / "judge", *arguments)
+
+    assert code == 0
+    assert "note: plus and minus: 0 pairs go by what people chose, 12 by embedded " in told
+    assert "10 pairs" in printed
+
+
 def test_without_the_packages_for_training_one_line_says_how_to_install_them(
     run_main: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +164,19 @@ class TestLessonsOfMiniLM:
         assert options["backbone"] == f"{out}-first-lesson"
         assert [path.name for path in out.parent.iterdir()] == ["mine"]
         assert "query" not in (out / "prompt.txt").read_text()
+
+    def test_statements_are_learnt_from_both_sides_where_responses_are_of_one(
+        self, run_main: Run, tmp_path: Path
+    ) -> None:
+        lines = _with_winners(training_lines(tmp_path / "pairs.jsonl"), unknown=0)
+        trial = ("--limit", 8, "--eval-limit", 8, "--evaluations", 1, "--direction", "plus")
+        arguments = ("--data", lines, "--out", tmp_path / "mine", *trial)
+        code, printed, told = run_main(main, "train", "classifier", *arguments)
+
+        assert code == 0
+        assert told.count("plus and minus") == 1
+        assert told.index("First lesson") < told.index("Second lesson")
+        assert "8 pairs, 1 steps" in printed
 
     def test_a_run_stopped_in_its_second_lesson_goes_on_there(
         self, run_main: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 
 from crm.criteria import CriteriaSet
-from crm.data.pairs import Direction, both_directions
+from crm.data.pairs import Direction, LabelledPair, both_directions
 from crm.errors import CRMError
 from crm.paths import PREFERENCES
 from crm.protocol import Pair, Question, Verdict
 from crm.training.classifier.examples import (
+    FavouredSides,
     bare,
     by_pair,
+    favoured_sides,
     hold_out,
     limited,
     of_direction,
@@ -126,11 +128,78 @@ def test_directions_are_those_of_average_preference_and_against_it() -> None:
     wish = CriteriaSet.of(["wish"])
     short_long = Pair("q", "short", "a long one")
     both = list(both_directions(short_long, (wish, wish), instruction="q"))
-    assert of_direction(both, Direction.PLUS, LongerIsAverage()) == both[1:]
-    assert of_direction(both, Direction.MINUS, LongerIsAverage()) == both[:1]
-    assert of_direction(both, Direction.BOTH, LongerIsAverage()) == both
+    sides = favoured_sides(both, LongerIsAverage())
+
+    assert of_direction(both, Direction.PLUS, sides) == both[1:]
+    assert of_direction(both, Direction.MINUS, sides) == both[:1]
+    assert of_direction(both, Direction.BOTH, sides) == both
     with pytest.raises(CRMError, match="direction minus"):
-        of_direction(both[1:], Direction.MINUS, LongerIsAverage())
+        prepare(both[1:], [], Options(direction=Direction.MINUS), LongerIsAverage())
+
+
+def _short_and_long(query: str, chosen: float = 0.0) -> list[LabelledPair]:
+    wish = CriteriaSet.of(["wish"])
+    pair = Pair(query, "short", "a long one")
+    return list(both_directions(pair, (wish, wish), instruction=query, chosen=chosen))
+
+
+def test_plus_is_what_people_chose_and_the_judge_is_asked_only_where_nobody_did() -> None:
+    short, long, unknown = _short_and_long("1", 1.0), _short_and_long("2", -1.0), _short_and_long("3")
+    every = [*short, *long, *unknown]
+    alone, judged = favoured_sides(every), favoured_sides(every, LongerIsAverage())
+
+    assert of_direction(every, Direction.PLUS, alone) == [short[0], long[1]]
+    assert of_direction(every, Direction.MINUS, alone) == [short[1], long[0]]
+    assert of_direction(every, Direction.PLUS, judged) == [short[0], long[1], unknown[1]]
+    assert str(alone) == (
+        "plus and minus: 2 pairs go by what people chose; "
+        "1 are left out, as nobody chose: --general names a judge for them"
+    )
+    assert str(judged) == "plus and minus: 2 pairs go by what people chose, 1 by known 1"
+
+
+def test_a_pair_is_one_whichever_response_comes_first() -> None:
+    first, other = _short_and_long("1", 1.0)
+    turned = [first, other.swapped()]
+    nobody = [replace(item, chosen=0.0) for item in turned]
+
+    assert of_direction(turned, Direction.PLUS, favoured_sides(turned)) == [first]
+    assert of_direction(nobody, Direction.PLUS, favoured_sides(nobody, LongerIsAverage())) == nobody[1:]
+    assert [favoured_sides(turned).chosen, favoured_sides(nobody).left_out] == [1, 1]
+
+
+def test_a_preference_without_criteria_is_a_choice_and_most_choices_count() -> None:
+    with_reasons = _short_and_long("1")
+    preference = LabelledPair(Pair("1", "a long one", "short"), CriteriaSet(), -1.0)
+    every = [*with_reasons, preference]
+    assert of_direction(every, Direction.PLUS, favoured_sides(every)) == [with_reasons[0], preference]
+
+    divided = [*every, replace(preference, label=1.0)]
+    assert favoured_sides(divided).left_out == 1
+    outvoted = [*divided, replace(preference, label=1.0)]
+    assert of_direction(outvoted, Direction.MINUS, favoured_sides(outvoted)) == [with_reasons[0], preference]
+
+
+def test_one_direction_by_peoples_choice_needs_no_judge() -> None:
+    told = list[FavouredSides]()
+    chosen = [item for i in range(10) for item in _short_and_long(str(i), 1.0 if i % 2 else -1.0)]
+    every = [*chosen, *_short_and_long("nobody chose")]
+    options = Options(direction=Direction.PLUS, held_out=0.2)
+    made = prepare(every, [], options, on_favoured=told.append)
+
+    assert {item.instruction: item.label for item in (*made.train, *made.held_out)} == {
+        item.instruction: item.chosen for item in chosen
+    }
+    assert [(sides.chosen, sides.judged, sides.left_out) for sides in told] == [(10, 0, 1)]
+    prepare(every, [], replace(options, direction=Direction.BOTH), on_favoured=told.append)
+    assert len(told) == 1
+
+
+def test_dev_of_which_nobody_chose_is_not_reported_on_where_criteria_are_left_out() -> None:
+    chosen = [item for i in range(10) for item in _short_and_long(str(i), 1.0)]
+    options = Options(direction=Direction.PLUS, skip_criteria=True, held_out=0.2)
+    made = prepare(chosen, _short_and_long("dev"), options)
+    assert (len(made.train) + len(made.held_out), made.dev) == (10, ())
 
 
 def test_preferences_alone_are_one_example_a_pair() -> None:

@@ -1,0 +1,124 @@
+"""What faults are brought about with: disks that take nothing, a clock that is set back, a visitor's file."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from inspect import signature
+from pathlib import Path
+from time import monotonic, time
+
+import pytest
+
+from benchmarks._clock import MovedClock
+from benchmarks._faults import bound_by_permissions, full_disk, read_only
+from benchmarks._visitor import Run, Visitor
+from benchmarks.faults import FAULTS, main
+from benchmarks.first_paint import Server, free_port
+
+_WRITES = """
+import sys
+for line in sys.stdin:
+    try:
+        with open(line.strip(), "a") as file:
+            file.write("more")
+        print("written", flush=True)
+    except OSError as error:
+        print(type(error).__name__, flush=True)
+"""
+_APP = """
+import streamlit as st
+with st.form("one"):
+    file = st.file_uploader("Table")
+    name = st.text_input("Name")
+    if st.form_submit_button("Send"):
+        st.markdown(f"{name}: {file.name} has {file.getvalue().decode()}")
+with st.form("another"):
+    st.form_submit_button("Leave")
+"""
+
+
+def test_kills_are_tried_at_twenty_moments() -> None:
+    assert signature(main).parameters["moments"].default == 20
+    assert [name for name, (_, by_chance) in FAULTS.items() if by_chance] == [
+        "kill −9 during the first start",
+        "kill −9 of an import beside the server",
+        "kill −9 of the server during an import in the browser",
+    ]
+
+
+def test_a_full_disk_takes_nothing_until_there_is_room_again(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _WRITES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
+        server = Server(process, "http://localhost", tmp_path / "log")
+        assert _write(process, tmp_path / "a") == "written"
+        with full_disk(server):
+            assert _write(process, tmp_path / "a") == "OSError"
+        assert _write(process, tmp_path / "a") == "written"
+
+
+def _write(process: subprocess.Popen[bytes], file: Path) -> str:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{file}\n".encode())
+    return process.stdout.readline().decode().strip()
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="needs setpriv as root")
+def test_a_read_only_folder_is_so_for_the_superuser_too(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("", encoding="utf-8")
+
+    def writes(name: str) -> bool:
+        line = [*bound_by_permissions(), "sh", "-c", 'echo more >> "$0"', str(tmp_path / name)]
+        return subprocess.run(line, check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+    with read_only(tmp_path):
+        assert not writes("there")
+        assert not writes("new")
+    assert writes("there")
+    assert writes("new")
+
+
+@pytest.mark.skipif(shutil.which("cc") is None or sys.platform != "linux", reason="needs a C compiler")
+def test_a_clock_is_set_back_while_a_process_runs(tmp_path: Path) -> None:
+    clock = MovedClock(tmp_path)
+    tells = "import sys, time, datetime\nfor _ in sys.stdin:\n    print(time.time(), time.monotonic(), "
+    tells += "datetime.datetime.now().timestamp(), flush=True)"
+    with subprocess.Popen(
+        [sys.executable, "-c", tells],
+        env={**os.environ, **clock.settings},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+    ) as process:
+        for seconds in (0, -3600, 60):
+            clock.move(seconds)
+            of_day, measured, shown = map(float, _write(process, tmp_path).split())
+            assert of_day == pytest.approx(time() + seconds, abs=5)
+            assert shown == pytest.approx(of_day, abs=5)
+            assert measured == pytest.approx(monotonic(), abs=5)
+
+
+def test_a_visitor_fills_in_a_form_with_a_file(tmp_path: Path) -> None:
+    app, port = tmp_path / "app.py", free_port()
+    app.write_text(_APP, encoding="utf-8")
+    line = [sys.executable, "-m", "streamlit", "run", str(app), "--server.headless", "true"]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen([*line, "--server.port", str(port)], stdout=log, stderr=log)
+    try:
+        server = Server(process, f"http://localhost:{port}", tmp_path / "log")
+        server.wait_until_up()
+        run = asyncio.run(_sent(server.address))
+    finally:
+        process.kill()
+        process.wait()
+    assert run.errors == []
+    assert "mine: table.csv has a,b" in run.texts
+
+
+async def _sent(address: str) -> Run:
+    async with Visitor(address) as visitor:
+        await visitor.open()
+        return await visitor.submit("Send", {"Name": "mine"}, {"Table": ("table.csv", b"a,b")})
