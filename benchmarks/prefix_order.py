@@ -225,8 +225,8 @@ def measure(
         ("prompts of a ranking", "the cache holds", *ORDERS),
         tuple(rows),
         f"DailyBench under three criteria, in blocks of some 128 pairs. {'; '.join(counts)}. Tokens of "
-        f"{'MiniLM' if tokenizer is None else tokenizer.name}, saved in blocks of {BLOCK}. “As given” is LLM by "
-        f"LLM within a block of pairs; the backend `vllm-server` sends prompts by their beginning. "
+        f"{'MiniLM' if tokenizer is None else tokenizer.name}, saved in blocks of {BLOCK}. “As given” is LLM "
+        f"by LLM within a block of pairs; the backend `vllm-server` sends prompts by their beginning. "
         f"{describe_machine()}.",
     ).finish(output)
 
