@@ -14,6 +14,7 @@
 - `wish_readings`, `limit_readings`, `long_wishes`, `refused_wishes`, `everyday_wishes`, `gold_rankings`,
   `graded_llms`: is what people type understood, left out where no text shows it, and ranked as a careful
   reader would?
+- `style_wishes`: is the assistant first that a wish was made for, by any judge?
 - `training_size`, `long_responses`, `gaming`: how good the embedded judge is, and how far it can be gamed
 - `simulated_users`, `history_checklists`, `plain_habits`, `people_by_others`, `per_category`: how well a
   person's criteria are learnt; `prefdisco`: by interviews of people who want other things in other contexts

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from benchmarks._counts import COUNTERS
+from benchmarks.style_wishes import WISHES
 from crm.criteria import CriteriaSet, Criterion
 from crm.data.pairs import read_labelled_pairs
 from crm.embedded.model import embedded_crm
@@ -18,15 +19,6 @@ from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.ranking import Ranking
 from leaderboard.view import View
 
-STYLES = {
-    "brevia": "concise and direct",
-    "scholia": "in-depth analysis with background",
-    "stepwise": "numbered steps",
-    "lumen": "warm and encouraging",
-    "fabula": "vivid imagery",
-    "verity": "weighs both sides, names caveats",
-    "jester": "playful humor",
-}
 # Written once, before the weights were tried on them, and not chosen since.
 OTHER_WORDS = {
     "brevia": (
@@ -75,7 +67,7 @@ def ranking(service: Service, benchmark: str, wanted: str = "", avoided: str = "
 
 
 class TestDailyBench:
-    @pytest.mark.parametrize(("llm", "wish"), STYLES.items())
+    @pytest.mark.parametrize(("llm", "wish"), WISHES.items())
     def test_a_wish_puts_the_assistant_of_that_style_first(
         self, service: Service, llm: str, wish: str
     ) -> None:
@@ -83,7 +75,7 @@ class TestDailyBench:
 
         assert [name for name, rank in ranks.items() if rank == 1] == [llm]
 
-    @pytest.mark.parametrize(("llm", "wish"), STYLES.items())
+    @pytest.mark.parametrize(("llm", "wish"), WISHES.items())
     def test_avoiding_it_puts_the_assistant_last_or_next_to_last(
         self, service: Service, llm: str, wish: str
     ) -> None:
