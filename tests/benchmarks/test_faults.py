@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 from pathlib import Path
 from time import monotonic, time
@@ -110,7 +111,9 @@ def test_a_visitor_fills_in_a_form_with_a_file(tmp_path: Path) -> None:
     try:
         server = Server(process, f"http://localhost:{port}", tmp_path / "log")
         server.wait_until_up()
-        run = asyncio.run(_sent(server.address))
+        # In a thread of its own: the browser of other tests may keep a loop running in this one.
+        with ThreadPoolExecutor(1) as thread:
+            run = thread.submit(asyncio.run, _sent(server.address)).result()
     finally:
         process.kill()
         process.wait()

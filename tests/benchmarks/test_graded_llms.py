@@ -3,12 +3,13 @@
 import gzip
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.graded_llms import GRADED, GradedWish, measured, preferred, read_graded_wishes
+from benchmarks.graded_llms import GRADED, GradedWish, answers_of, measured, preferred, read_graded_wishes
 from crm.data.corpora import CorporaTexts
 from crm.data.pairs import MODERN_ANNOTATIONS
 from crm.embedded.model import embedded_crm
@@ -73,9 +74,14 @@ def test_a_judge_is_held_against_the_readers(tmp_path: Path) -> None:
     wish = GradedWish("short answers", "s", ("p",), ("terse", "wordy"), np.array([[9.0, 1.0], [8.0, 2.0]]))
     texts = CorporaTexts(tmp_path)
 
-    won = preferred(embedded_crm(), wish, texts)
+    won = preferred(embedded_crm(), wish, answers_of(wish, texts))
     assert won[0] > 0.7
     assert won.sum() == pytest.approx(1.0)
     one, total = measured(embedded_crm(), [wish], texts)
-    assert one == ("short answers", "1.00", "1.00", "1 of 1", "1")
-    assert total[3:] == ("1 of 1 (1.000)", "1 first, 1 first or second")
+    assert one == ("short answers", "1.00", "1.00", "1 of 1", "1", "-1.00", "-1.00")
+    assert total[2:] == (
+        *("1.00 (1.00 to 1.00)", "1 of 1 (1.000)", "1 first, 1 first or second"),
+        *("|1.00|", "|1.00|"),
+    )
+    [alone, _] = measured(embedded_crm(), [replace(wish, grades=wish.grades[:1])], texts)
+    assert alone[1] == "–"
