@@ -51,15 +51,18 @@ def measure(
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
 ) -> None:
     """Print the table."""
-    encode = ResponseEncoder(representation(), encoded)
+    features = representation()
+    encode = ResponseEncoder(features, encoded)
+    # What is shipped was fitted before there were axes of manner, and does not go by them.
+    n_seen = features.manner.start
     pairs = read_general_pairs(corpora, instructions, seed=0)
-    difference, _ = encoded_pairs([item.pair for item in pairs], encode)
+    difference = encoded_pairs([item.pair for item in pairs], encode)[0][:, :n_seen]
     typical, prob = read_typical_verdicts(MODERN_ANNOTATIONS, corpora, "train")
-    verdicts = Verdicts(encoded_pairs(typical, encode)[0], prob)
+    verdicts = Verdicts(encoded_pairs(typical, encode)[0][:, :n_seen], prob)
     llms = general_llms(pairs)
     ratings = read_human_ratings(corpora, llms)
     rated = read_rated_responses(corpora, prompts, seed=0)
-    duels = rated.duels(encode(rated.answers)[0])
+    duels = rated.duels(encode(rated.answers)[0][:, :n_seen])
     data = general_data(pairs, difference, ratings, verdicts, duels)
     unknown = replace(ratings, official=np.full_like(ratings.official, np.nan))
     untaught = fit_general(replace(data, duels=None))
