@@ -171,8 +171,10 @@ class HumanRatings:
         log_odds = ELO * (rating - self.baseline)
         given = np.column_stack([logit(np.clip(self.official, 1e-4, 1 - 1e-4)), np.ones(len(rating))])
         known = rated & np.isfinite(given).all(axis=1)
-        inner = given[known].T @ given[known] + np.diag([_RIDGE, _RIDGE, 0.0])
-        foretold = given @ np.linalg.solve(inner, given[known].T @ log_odds[known])
+        foretold = np.full(len(rating), np.nan)
+        if known.any():
+            inner = given[known].T @ given[known] + np.diag([_RIDGE, _RIDGE, 0.0])
+            foretold = given @ np.linalg.solve(inner, given[known].T @ log_odds[known])
         target = expit(np.where(rated, log_odds, foretold))
         weight = np.where(rated, 1.0, np.where(np.isfinite(foretold), _FORETOLD, 0.0))
         return target.astype(np.float32), weight.astype(np.float32)

@@ -260,6 +260,14 @@ def test_a_rating_says_how_often_an_llm_is_preferred() -> None:
     assert weight[0] == weight[1] == 1 > weight[2] > 0
 
 
+def test_without_official_win_rates_nothing_is_foretold() -> None:
+    ratings = HumanRatings(np.array([1000.0, 1400.0, np.nan]), np.full((3, 2), np.nan), 1000.0)
+    target, weight = ratings.targets(hidden=1)
+
+    assert target[0] == pytest.approx(0.5)
+    assert weight.tolist() == [1.0, 0.0, 0.0]
+
+
 def test_a_rating_that_is_left_out_does_not_take_part() -> None:
     data, ratings = llms_of_known_quality()
     predicted = leave_ratings_out(data, ratings)
