@@ -72,16 +72,16 @@ def measure(
     rows = (
         _row(
             *of_alpaca,
-            "fitted (what is shipped), with the LLM's own official win rates",
+            "fitted, with the LLM's own official win rates",
             leave_ratings_out(data, ratings),
         ),
         _row(*of_alpaca, "fitted without official win rates", leave_ratings_out(data, unknown)),
         _row(*of_alpaca, "official length-controlled win rate", ratings.official[:, 0]),
         _row(*of_alpaca, "official win rate", ratings.official[:, 1]),
-        _row(*of_current, "fitted (what is shipped)", leave_duels_out(data, overall)),
+        _row(*of_current, "fitted", leave_duels_out(data, overall)),
         _row(
             *of_current,
-            "fitted without ratings of current LLMs",
+            "fitted without ratings of current LLMs (as what is shipped was)",
             np.array([duels.foretold(untaught, llm, overall) for llm in range(len(overall))]),
         ),
     )
