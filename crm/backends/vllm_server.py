@@ -21,6 +21,7 @@ from crm.backends._classifier import (
     read_checkpoint_info,
 )
 from crm.backends._text_judge import PromptSettings, ServerSettings, TextJudgeSettings, in_parallel
+from crm.batches import batches
 from crm.config import JudgeTable, Model, TokenLimit
 from crm.errors import UnavailableError
 from crm.llm.client import Endpoint, LLMClient
@@ -102,14 +103,14 @@ class ServedClassifier:
     def margins_in_order(self, prompts: Sequence[list[int]], order: Sequence[int]) -> Floats:
         """Return the same, asked for in this order of the prompts' indices; raises as ``margins``."""
         settings = self._settings
-        batches = list(batches_in_order(order, prompts, settings.batch_size, settings.batch_tokens))
+        requests = list(batches_in_order(order, prompts, settings.batch_size, settings.batch_tokens))
         found = in_parallel(
             lambda batch: self._classified([prompts[index] for index in batch]),
-            batches,
+            requests,
             settings.concurrency,
         )
         margins = np.empty(len(prompts), dtype=np.float32)
-        for batch, values in zip(batches, found, strict=True):
+        for batch, values in zip(requests, found, strict=True):
             margins[batch] = values
         return margins
 
@@ -156,17 +157,9 @@ def batches_in_order(
     order: Sequence[int], prompts: Sequence[list[int]], most: int, most_tokens: int
 ) -> Iterator[list[int]]:
     """Cut an order of prompts into requests of at most so many prompts and tokens; a longer one is alone."""
-    batch: list[int] = []
-    tokens = 0
-    for index in order:
-        length = len(prompts[index])
-        if batch and (len(batch) == most or tokens + length > most_tokens):
-            yield batch
-            batch, tokens = [], 0
-        batch.append(index)
-        tokens += length
-    if batch:
-        yield batch
+    lengths = [len(prompts[index]) for index in order]
+    for batch in batches(lengths, most_tokens, most):
+        yield [order[place] for place in batch]
 
 
 class ServerTokenizer:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from crm.batches import batches
 from crm.embedded.blocks import LowRank, Rows
 from crm.embedded.minilm import read_adapters, stored_adapters
 from crm.embedded.smollm2 import WIDTH, SmolLM2, read_smollm2
@@ -80,13 +81,13 @@ class WishDecoder:
         *of_wishes, ending = model.tokens([*wishes, ENDING])
         cut = [tokens[:MAX_TOKENS] for tokens in of_wishes]
         if bulk:
-            batches = [[each] for each in _batches([len(tokens) + len(ending) for tokens in cut], _AT_ONCE)]
+            together = [[each] for each in batches([len(tokens) + len(ending) for tokens in cut], _AT_ONCE)]
         else:
             members = _members(range(len(wishes)) if groups is None else groups)
-            batches = [
+            together = [
                 members[start : start + _GROUPS_AT_ONCE] for start in range(0, len(members), _GROUPS_AT_ONCE)
             ]
-        for batch in batches:
+        for batch in together:
             rows = [row for some in batch for row in some]
             states = model.states([cut[row] + ending for row in rows], [len(some) for some in batch])
             pooled[rows] = [_pooled(each, len(ending)) for each in states]
@@ -151,17 +152,3 @@ def _members(groups: Sequence[int]) -> list[list[int]]:
     for index, group in enumerate(groups):
         members.setdefault(group, []).append(index)
     return [*members.values()]
-
-
-def _batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yield indices of texts of together at most so many tokens; a longer one is alone."""
-    batch: list[int] = []
-    tokens = 0
-    for index, length in enumerate(lengths):
-        if batch and tokens + length > most:
-            yield batch
-            batch, tokens = [], 0
-        batch.append(index)
-        tokens += length
-    if batch:
-        yield batch

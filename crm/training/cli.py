@@ -262,18 +262,16 @@ def train_limits(
     ] = 0.1,
 ) -> None:
     """Fit what tells which numbers in a wish are limits; seconds. Takes effect when it lies at its place."""
-    from crm.training.concepts import read_concept_wishes  # noqa: PLC0415
+    from crm.training.concepts import read_concept_wishes, split_wishes  # noqa: PLC0415
     from crm.training.limits import fit_limits, limits_among, read_limit_wishes, share_read_right  # noqa: PLC0415
 
     _make_folder_of(out)
     wishes, further = read_limit_wishes(), limits_among(read_concept_wishes())
-    order = np.random.default_rng(seed).permutation(len(wishes)).tolist()
-    n_apart = round(apart * len(wishes))
-    kept, used = ([wishes[row] for row in rows] for rows in (order[:n_apart], order[n_apart:]))
+    kept, used = split_wishes(wishes, apart, seed)
     right = share_read_right(fit_limits([*used, *further]), kept)
     np.savez_compressed(out, **fit_limits([*wishes, *further]).arrays())  # type: ignore[arg-type]
     typer.echo(
-        f"{len(wishes) + len(further)} wishes; of {n_apart} of them {right:.1%} were read right by a model "
+        f"{len(wishes) + len(further)} wishes; of {len(kept)} of them {right:.1%} were read right by a model "
         f"fitted without: {out}"
     )
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ from crm.embedded.wish_network import WishNetwork
 from crm.errors import CRMError
 from crm.protocol import Floats
 
+Kept = TypeVar("Kept")
 WISHES = Path(__file__).with_name("wishes")
 NONE = "none"
 """Stands in place of a concept where a wish asks for none of them."""
@@ -250,7 +251,7 @@ def fit_network(
     return network.fitted()
 
 
-def split_wishes(wishes: Sequence[Wish], share: float, seed: int) -> tuple[list[Wish], list[Wish]]:
+def split_wishes(wishes: Sequence[Kept], share: float, seed: int) -> tuple[list[Kept], list[Kept]]:
     """Return a share of the wishes that is kept apart, and the others."""
     mixed = random.Random(seed).sample(wishes, len(wishes))
     kept = round(share * len(mixed))
