@@ -34,7 +34,7 @@ test: lint ## Check style, import rules and types, then run all tests
 test-fast: $(TEST_READY) ## Run the tests of single units and of laws: no browser, server, process or training
 	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest $(ON_TWO_CORES) -m fast
 
-test-vllm: $(TEST_READY) $(VLLM_READY) ## Rank through a real vLLM server on the CPU (installs 3.5 GB first)
+test-vllm: $(TEST_READY) $(VLLM_READY) ## Rank through a real vLLM server on the CPU (installs 4.5 GB first)
 	@$(IN_OWN_TMP) $(VENV)/bin/python -m pytest -m vllm --durations 0 tests/vllm
 
 coverage: $(TEST_READY) ## Run all tests and say which lines none of them runs

@@ -19,7 +19,7 @@ from api.settings import Settings
 from crm.processors import compute_in_one_thread
 from leaderboard.render.html import STYLE_SHEET
 from pages._ui.ahead import prepare_first_page
-from pages._ui.arenas import share_arenas
+from pages._ui.arenas import gives_back_memory, share_arenas
 from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_element
 from pages._ui.kept_files import LimitsKeptFiles
 from pages._ui.security import SecurityHeaders
@@ -47,9 +47,10 @@ middleware.insert(0, Middleware(ObservesRequests, observers=observers))
 
 @asynccontextmanager
 async def prepared(_: st.App) -> AsyncIterator[None]:
-    """Prepare the first page once the server is up."""
+    """Prepare the first page once the server is up, and give back memory while it is."""
     prepare_first_page()
-    yield
+    async with gives_back_memory():
+        yield
 
 
 app = st.App("app.py", lifespan=prepared, routes=routes, middleware=middleware)

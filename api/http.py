@@ -18,17 +18,18 @@ from starlette.middleware.cors import CORSMiddleware
 
 from api import replies
 from api.asked import BenchmarkQuery, RankQuery, ReplyFormat, benchmark_or_first
-from api.limits import MAX_BODY, RETRY_SECONDS, Desk, LimitedRoute
+from api.limits import MAX_BODY, RETRY_SECONDS, Desk, LimitedRoute, client_of
 from api.settings import JUDGES_VARIABLE, Settings
 from crm.errors import CRMError, UnavailableError
 from crm.registry import get_crm
 from db import DatabaseError
 from db.errors import NotFoundError
 from leaderboard.citation import version
-from leaderboard.errors import BusyError, LeaderboardError
+from leaderboard.errors import BusyError, ClientBusyError, LeaderboardError
 from leaderboard.file_formats import FileFormat, file_of
 from leaderboard.ranked import Ranked, rank_view
 from leaderboard.scoring_jobs.progress import State
+from leaderboard.scoring_jobs.scheduler import subscriber_of
 from leaderboard.service import Service
 from parsing.messages import shown
 
@@ -52,6 +53,7 @@ _BODY: Responses = {
 _SAME: Responses = {304: {"description": "It is still what the ETag in If-None-Match stands for."}}
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (NotFoundError, 404),
+    (ClientBusyError, 429),
     (BusyError, 503),
     (UnavailableError, 503),
     (DatabaseError, 503),
@@ -125,6 +127,7 @@ def _add_routes(app: FastAPI, service: Callable[[], Service], settings: Settings
                 "description": "A judge that needs time is at work: this is what there is so far, and "
                 "Location says where to ask again.",
             },
+            429: _PROBLEM | {"description": "The client has too many rankings at work already."},
             **_NO_SUCH,
             **_SAME,
         },
@@ -147,8 +150,8 @@ def _add_routes(app: FastAPI, service: Callable[[], Service], settings: Settings
 
 def _rank(request: Request, asked: RankQuery, service: Service) -> Response:
     view = asked.view(service)
-    waiting = hashlib.sha256(view.to_link().encode()).hexdigest()
-    subscriber = f"api {waiting}"
+    asked_for = hashlib.sha256(view.to_link().encode()).hexdigest()
+    subscriber = subscriber_of(f"api {client_of(request)}", asked_for)
     ranked = rank_view(service, view, subscriber=subscriber, patience=PATIENCE)
     judging = ranked.leaderboard.judging
     if judging is not None and judging.current.state is State.FAILED:
@@ -214,6 +217,7 @@ def _add_problems(app: FastAPI) -> None:
         return _problem(500, f"This failed unexpectedly ({type(error).__name__}): see the log of the server.")
 
 
+_LATER = frozenset({429, 503})
 _ADDRESS = {
     404: f"There is nothing at this address: {PATH}/openapi.json describes what there is.",
     405: f"This address is not asked so: {PATH}/openapi.json describes what there is.",
@@ -222,7 +226,7 @@ _ADDRESS = {
 
 
 def _problem(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    more = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}  # noqa: PLR2004
+    more = {"Retry-After": str(RETRY_SECONDS)} if status in _LATER else {}
     body = replies.Problem(error=" ".join(shown(message).split()))
     return JSONResponse(body.model_dump(), status, {**more, **(headers or {})})
 

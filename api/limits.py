@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -35,7 +36,27 @@ AT_ONCE = 2
 MOST_WAITING = 32
 RETRY_SECONDS = 5
 
+_NETWORK = 64
+"""Bits that the addresses of one connection have in common under IPv6."""
+
 T = TypeVar("T")
+
+
+def client_of(request: Request) -> str:
+    """Return who asks: their address, or of IPv6 the network from which they can take any.
+
+    Behind a proxy that the server trusts this is the address that the proxy tells (docs/deploying.md).
+    """
+    if request.client is None:
+        return ""
+    try:
+        address = ip_address(request.client.host)
+    except ValueError:  # a socket of this machine
+        return request.client.host
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    mapped = address.ipv4_mapped
+    return str(mapped or ip_network((address, _NETWORK), strict=False))
 
 
 class Desk:

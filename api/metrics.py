@@ -137,9 +137,12 @@ class _Caches(Collector):
             "usl_cache_results", "Results that were asked for.", labels=["cache", "outcome"]
         )
         kept = GaugeMetricFamily("usl_cache_kept", "Results that are kept in memory.", labels=["cache"])
+        size = GaugeMetricFamily("usl_cache_bytes", "Bytes that these take, about.", labels=["cache"])
         for name, figures in self._service().caches().items():
             asked.add_metric([name, "hit"], figures.hits)
             asked.add_metric([name, "miss"], figures.misses)
             kept.add_metric([name], figures.kept)
+            size.add_metric([name], figures.size)
         yield asked
         yield kept
+        yield size

@@ -3,6 +3,8 @@
 - `live_rescore`, `first_paint`, `felt_waits`, `topic_map`: how long a person waits
 - `layout_shift`: what jumps meanwhile
 - `load`, `soak`, `session_memory`: what many visitors wait for, and what the server keeps of them
+- `reliability`: how well it is foretold how often the embedded judge is right under a criterion
+- `change_profile`: which parts of the app a change of criteria keeps busy
 - `faults`: visitors served while something is killed, damaged, full, set back or away
 - `rank_stored`: the command `rank` on a large stored benchmark, from start to table
 - `topic_names`: names of topics without an LLM, as a reader judged each
@@ -22,6 +24,7 @@
 - `real_people`: are people's later choices foretold better by their criteria than by votes?
 - `malformed_inputs`: is every malformed file refused in a sentence, in time and within memory?
 - `prefix_order`: what a vLLM server's prefix cache saves, by the order in which prompts are sent
+- `packing`: how fast training reads prompts that are padded, grouped by length, or packed into rows
 - `gpu`: on a machine with a GPU, memory and throughput of training and judging
 - `same_answers`, `house_size`: two checkouts of the code compared
 - `pictures`: no measurement; makes the README's pictures from the running app (``make pictures``)

@@ -1,4 +1,4 @@
-"""What `faults` are tried on: a server that can be killed, disks, a visitor, PostgreSQL, an endpoint."""
+"""What `faults` are tried on: a server that can be killed, disks, a visitor, an endpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from time import monotonic
 from typing import TypeVar
 
 from benchmarks._visitor import Run, VisitError, Visitor
-from benchmarks.first_paint import PROJECT_ROOT, MeasurementError, Server
+from benchmarks.first_paint import PROJECT_ROOT, Server
 
 T = TypeVar("T")
 _PATIENCE = 240.0
@@ -191,41 +191,3 @@ def endpoint(port: int) -> Iterator[None]:
         Thread(target=server.serve_forever, daemon=True).start()
         yield
         server.shutdown()
-
-
-class PostgreSQL:
-    """A PostgreSQL server of one's own, which can be stopped and started again on the same data.
-
-    Raises a MeasurementError where PostgreSQL is not installed.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
-        if not programs:
-            raise MeasurementError("PostgreSQL is missing: install it (Debian: apt-get install postgresql).")
-        self._programs, self._folder, self._data = programs[-1].parent, folder, folder / "data"
-        self._account = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-        folder.mkdir()
-        if self._account:
-            subprocess.run(["chown", "postgres", folder], check=True)
-        self._run(
-            "initdb", "--no-sync", "--auth=trust", "--username=usl", "--encoding=UTF8", "-D", self._data
-        )
-        self.url = f"postgresql+psycopg://usl@/postgres?host={folder}"
-
-    def start(self) -> None:
-        """Start it."""
-        listen = f"-k {self._folder} -c listen_addresses='' -c fsync=off"
-        self._run("pg_ctl", "start", "-w", "-s", "-D", self._data, "-l", self._folder / "log", "-o", listen)
-
-    def stop(self) -> None:
-        """Stop it at once, whoever is connected."""
-        self._run("pg_ctl", "stop", "-w", "-s", "-m", "immediate", "-D", self._data)
-
-    def _run(self, program: str, *arguments: object) -> None:
-        line = [*self._account, str(self._programs / program), *map(str, arguments)]
-        done = subprocess.run(
-            line, cwd="/", check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        if done.returncode:
-            raise MeasurementError(f"{program} ended with {done.returncode}.")

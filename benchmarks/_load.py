@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import ssl
+from collections import Counter
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -24,6 +26,8 @@ PATIENCE = 60.0
 """Seconds after which a page that has not come is an error."""
 _LOOK = 1.0
 """Seconds between two looks at the server's memory."""
+_AWAY = 1.0
+"""Seconds for which a visitor whose connection broke is away."""
 _ASKS = ("Mentions", "Explains", "Compares", "Jokes about", "Gives an example of", "Warns of", "Begins with")
 _THINGS = (
     *("history", "money", "the weather", "children", "costs", "risks", "cats", "a recipe", "feelings"),
@@ -44,6 +48,7 @@ class Load:
             are in words that nobody else uses.
         benchmark: Slug of what they look at.
         seed: Of all that is drawn.
+        broken: Share of the changes after which a visitor's connection breaks, behind a proxy.
     """
 
     sessions: int
@@ -52,6 +57,23 @@ class Load:
     popular: float = 0.5
     benchmark: str = "modern"
     seed: int = 0
+    broken: float = 0.1
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where visitors go.
+
+    Attributes:
+        address: E.g. ``http://localhost:8501``.
+        trusted: Whose certificates it may have; those that the system trusts by default.
+        sticky: Name of the cookie by which a proxy leads each visitor back to their process; empty without
+            a proxy.
+    """
+
+    address: str
+    trusted: ssl.SSLContext | None = None
+    sticky: str = ""
 
 
 @dataclass
@@ -61,12 +83,19 @@ class Outcome:
     Attributes:
         runs: Of all changes that brought a ranking.
         opened: Of all pages that were opened.
-        errors: Messages, one for each page or change that brought no ranking.
+        errors: Messages, one for each page or change that brought no ranking, and each visitor who was led to
+            another process.
+        returns: How often a visitor's connection broke, who then came back.
+        elsewhere: How often that led to another process than before.
+        processes: How many pages each process got, by what the proxy calls it.
     """
 
     runs: list[Run] = field(default_factory=list)
     opened: list[Run] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    returns: int = 0
+    elsewhere: int = 0
+    processes: Counter[str] = field(default_factory=Counter)
 
     def percentiles(self) -> tuple[float, float, float]:
         """Median, 95th and 99th percentile of seconds from a change to its ranking; NaN without any."""
@@ -143,46 +172,97 @@ def _in_own_words(draw: random.Random) -> str:
     )
 
 
-async def visit(address: str, load: Load, number: int, until: float, outcome: Outcome) -> None:
+async def visit(site: Site, load: Load, number: int, until: float, outcome: Outcome) -> None:
     """Be one visitor, from opening the page until the time of ``perf_counter`` is over."""
     draw = random.Random(f"{load.seed} {number}")
     typed = wishes(draw, load.popular)
     await asyncio.sleep(draw.random() * min(load.pause, load.seconds / 4))
     while perf_counter() < until:
         try:
-            async with Visitor(address, query_of(load.benchmark)) as visitor:
-                outcome.opened.append(_checked(await _in_time(visitor.open())))
+            async with Visitor(
+                site.address, query_of(load.benchmark), trusted=site.trusted, loads=bool(site.sticky)
+            ) as visitor:
+                outcome.opened.append(await open_in_time(visitor))
+                outcome.processes[visitor.cookies.get(site.sticky, "")] += 1
                 while (pause := load.pause * (0.5 + draw.random())) < until - perf_counter():
                     await asyncio.sleep(pause)
-                    run = _checked(await _in_time(visitor.type_criteria(next(typed))))
-                    if run.ranking is None:
-                        raise VisitError("The page was drawn without the ranking.")
-                    outcome.runs.append(run)
+                    outcome.runs.append(await change_in_time(visitor, next(typed)))
+                    if site.sticky and draw.random() < load.broken:
+                        await come_back(visitor, site, outcome)
                 return
-        except (VisitError, TimeoutError) as error:
-            outcome.errors.append(str(error) or f"Nothing came within {PATIENCE:.0f} s.")
+        except VisitError as error:
+            outcome.errors.append(str(error))
             await asyncio.sleep(1.0)
 
 
-async def _in_time(run: Coroutine[Any, Any, Run]) -> Run:
-    return await asyncio.wait_for(run, PATIENCE)
+async def come_back(visitor: Visitor, site: Site, outcome: Outcome) -> None:
+    """Lose the connection, come back as a browser does, and fetch the table, which only that process has.
+
+    Raises a VisitError where that leads to another process, or brings no ranking or table.
+    """
+    outcome.returns += 1
+    before = visitor.session, visitor.cookies.get(site.sticky)
+    await visitor.lose()
+    await asyncio.sleep(_AWAY)
+    await visitor.connect()
+    run = await open_in_time(visitor)
+    if (visitor.session, visitor.cookies.get(site.sticky)) != before:
+        outcome.elsewhere += 1
+        raise VisitError("A visitor who came back was led to another process.")
+    if not run.shown or not run.files:
+        raise VisitError("A visitor who came back found no ranking.")
+    try:
+        await visitor.download(run.files[0])
+    except VisitError:
+        raise VisitError("A visitor who came back did not get the table of their ranking.") from None
 
 
-def _checked(run: Run) -> Run:
+async def open_in_time(visitor: Visitor) -> Run:
+    """Open a visitor's page; a VisitError if it does not come, or says that something failed."""
+    return await _in_time(visitor.open())
+
+
+async def open_chart_in_time(visitor: Visitor) -> Run:
+    """Open the chart of a visitor's ranking in place of its table; a VisitError as with `open_in_time`."""
+    return await _in_time(visitor.open_tab("tabs", "Chart"))
+
+
+async def change_in_time(visitor: Visitor, text: str, *, in_table: bool = True) -> Run:
+    """Change a visitor's criteria; a VisitError if their ranking does not come.
+
+    Args:
+        in_table: Whether it comes as a table, as it does unless another tab is open.
+    """
+    run = await _in_time(visitor.type_criteria(text))
+    if in_table and run.ranking is None:
+        raise VisitError("The page was drawn without the ranking.")
+    return run
+
+
+async def _in_time(coming: Coroutine[Any, Any, Run]) -> Run:
+    try:
+        run = await asyncio.wait_for(coming, PATIENCE)
+    except TimeoutError:
+        raise VisitError(f"Nothing came within {PATIENCE:.0f} s.") from None
     if run.errors:
         raise VisitError(run.errors[0])
     return run
 
 
-async def visitors(servers: Sequence[Server], load: Load, outcome: Outcome) -> ProcessFigures:
-    """Have all visitors come, each to one of the server's processes, and return the most that these held.
+async def visitors(
+    servers: Sequence[Server], load: Load, outcome: Outcome, site: Site | None = None
+) -> ProcessFigures:
+    """Have all visitors come, and return the most that the server's processes held.
 
     Their processor time is what they took meanwhile.
+
+    Args:
+        site: Where all visitors go; to one process after another by default.
     """
     until, before = perf_counter() + load.seconds, ProcessFigures.of(servers)
-    places = (servers[number % len(servers)].address for number in range(load.sessions))
+    sites = [site] if site is not None else [Site(server.address) for server in servers]
     visits = asyncio.gather(
-        *(visit(place, load, number, until, outcome) for number, place in enumerate(places))
+        *(visit(sites[number % len(sites)], load, number, until, outcome) for number in range(load.sessions))
     )
     most = before
     while not visits.done():
@@ -193,14 +273,31 @@ async def visitors(servers: Sequence[Server], load: Load, outcome: Outcome) -> P
 
 
 @contextmanager
-def warm_servers(folder: Path, processes: int) -> Iterator[list[Server]]:
-    """Start the app in so many processes on one database, each with a page opened and a criterion read."""
+def warm_servers(
+    folder: Path, processes: int, url: str | None = None, *, port: int | None = None, **settings: str
+) -> Iterator[list[Server]]:
+    """Start the app in so many processes on one database, each with a page opened and a criterion read.
+
+    Args:
+        url: Of the database; a SQLite file in the folder by default.
+        port: At which all of them listen, each at its own one of `addresses_of`; each at its own by default.
+        settings: More variables of their environment.
+    """
     with ExitStack() as running:
         servers = []
-        for number in range(processes):
+        for number, address in enumerate(addresses_of(processes)):
+            own = {} if port is None else {"STREAMLIT_SERVER_ADDRESS": address}
             server = running.enter_context(
-                running_server(folder / "usl.sqlite3", folder / f"server-{number}.log")
+                running_server(
+                    url or folder / "usl.sqlite3",
+                    folder / f"server-{number}.log",
+                    port=port,
+                    **own,
+                    **settings,
+                )
             )
+            if port is not None:
+                server = replace(server, address=f"http://{address}:{port}")
             server.wait_until_up()
             try:
                 asyncio.run(_warm(server.address))
@@ -208,6 +305,11 @@ def warm_servers(folder: Path, processes: int) -> Iterator[list[Server]]:
                 raise server.failure(str(error)) from None
             servers.append(server)
         yield servers
+
+
+def addresses_of(processes: int) -> list[str]:
+    """Return an address of this machine for each process: 127.0.0.1, 127.0.0.2 …"""
+    return [f"127.0.0.{number}" for number in range(1, processes + 1)]
 
 
 async def _warm(address: str) -> None:

@@ -7,12 +7,15 @@ server answers by ``ForwardMsg``, each a piece of the page, until the run is fin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import ssl
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from http.cookies import SimpleCookie
 from time import perf_counter
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
 import httpx2
@@ -30,7 +33,7 @@ from crm.criteria import CriteriaSet
 _STREAM, _HEALTH = "_stcore/stream", "_stcore/health"
 _FORGERY_COOKIE, _FORGERY_HEADER = "_streamlit_xsrf", "X-Xsrftoken"
 """A browser that sends a file says again what the server's cookie says, which no stranger's page can read."""
-_UPLOAD_PATIENCE = 60.0
+_HTTP_PATIENCE = 60.0
 _NO_TOKEN = "PLACEHOLDER_AUTH_TOKEN"
 """Stands where a browser sends its cookie against forged requests, which only people who log in have."""
 _RUNS_KEPT = 2
@@ -58,6 +61,7 @@ class Run:
         shown: Keys of the criteria whose rankings came.
         widgets: Widgets of the page: its id and what it is.
         texts: All that was sent to be read.
+        files: Where the page offers files to download, as paths of its server.
     """
 
     began: float = field(default_factory=perf_counter)
@@ -70,6 +74,7 @@ class Run:
     shown: list[str] = field(default_factory=list)
     widgets: dict[str, str] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
 
     def add_text(self, text: str, wanted: str | None) -> None:
         """Take a text of the page."""
@@ -88,20 +93,35 @@ class Visitor:
     Attributes:
         session: Name of the session at the server, by which a browser that lost it comes back.
         widgets: Widgets of the page by their own key or their label, with their ids.
+        cookies: What servers and proxies told this browser to say from then on.
     """
 
-    def __init__(self, address: str, query: str = "", page: str = "") -> None:
+    def __init__(
+        self,
+        address: str,
+        query: str = "",
+        page: str = "",
+        *,
+        trusted: ssl.SSLContext | None = None,
+        loads: bool = False,
+    ) -> None:
         """Visit the app at an address, e.g. ``http://localhost:8501``, with what stands behind its ``?``.
 
         Args:
             page: Name of another page than the ranking, as it stands in its address, e.g. ``about``.
+            trusted: Whose certificates an address of https may have; those that the system trusts by default.
+            loads: Whether the page itself is loaded before the first connection, as browsers do, which is
+                when a proxy sets its cookies.
         """
         self._address, self._query, self._page, self._page_name = address, query, "", page
+        self._trusted, self._loads = trusted, loads
         self._connection: ClientConnection | None = None
         self._kept: dict[str, tuple[ForwardMsg, int]] = {}
         self._runs = 0
+        self._parts: dict[str, str] = {}  # which part of the page is run again when a widget is changed
         self.session = ""
         self.widgets: dict[str, str] = {}
+        self.cookies: dict[str, str] = {}
 
     async def __aenter__(self) -> Self:
         await self.connect()
@@ -114,12 +134,17 @@ class Visitor:
 
     async def connect(self) -> None:
         """Open the connection, with the session there was if there was one; raises a VisitError."""
+        if self._loads and not self.cookies:
+            await self._request("GET", f"/?{self._query}")
         parts = urlsplit(self._address)
+        secure = parts.scheme == "https"
         protocols = ["streamlit", _NO_TOKEN, *([self.session] if self.session else [])]
         try:
             self._connection = await connect(
-                f"ws://{parts.netloc}/{_STREAM}",
+                f"{'wss' if secure else 'ws'}://{parts.netloc}/{_STREAM}",
                 subprotocols=[Subprotocol(name) for name in protocols],
+                additional_headers=self._said_cookies(),
+                ssl=self._certificates() if secure else None,
                 max_size=None,
                 compression=None,
                 open_timeout=60,
@@ -127,6 +152,8 @@ class Visitor:
             )
         except (OSError, WebSocketException, TimeoutError) as error:
             raise VisitError(f"The server took no connection: {error}") from None
+        if (response := self._connection.response) is not None:
+            self._keep_cookies(response.headers.get_all("Set-Cookie"))
 
     async def lose(self) -> None:
         """Lose the connection as a browser does without a network: nobody says goodbye."""
@@ -149,11 +176,16 @@ class Visitor:
     async def type_criteria(self, text: str) -> Run:
         """Type criteria, one a line, in place of what stands in the box; raises a VisitError."""
         typed = WidgetState(id=self._widget("criteria_text"), string_value=text)
-        return await self._run([typed], CriteriaSet.from_lines(text))
+        part = self._parts.get(typed.id, "")
+        return await self._run([typed], CriteriaSet.from_lines(text), part)
 
     async def press(self, key: str) -> Run:
         """Press a button by its key or label; raises a VisitError."""
         return await self._run([WidgetState(id=self._widget(key), trigger_value=True)], None)
+
+    async def open_tab(self, key: str, label: str) -> Run:
+        """Open one of several tabs, by their key and its label; raises a VisitError."""
+        return await self._run([WidgetState(id=self._widget(key), string_value=label)], None)
 
     async def submit(
         self, button: str, fields: Mapping[str, str], files: Mapping[str, tuple[str, bytes]] | None = None
@@ -186,16 +218,48 @@ class Visitor:
             await self._of_connection().send(asked.SerializeToString())
             while (message := await self._received(Run())).WhichOneof("type") != "file_urls_response":
                 pass
-            place: FileURLs = message.file_urls_response.file_urls[0]
-            async with httpx2.AsyncClient(base_url=self._address, timeout=_UPLOAD_PATIENCE) as client:
-                await client.get(f"/{_HEALTH}")
-                said = {_FORGERY_HEADER: client.cookies.get(_FORGERY_COOKIE) or ""}
-                answer = await client.put(place.upload_url, headers=said, files={"file": (name, content)})
-        except (OSError, WebSocketException, httpx2.HTTPError) as error:
+        except (OSError, WebSocketException) as error:
             raise VisitError(f"The file did not arrive: {error}") from None
-        if not answer.is_success:
-            raise VisitError(f"The file was refused: {answer.text}")
+        place: FileURLs = message.file_urls_response.file_urls[0]
+        await self._request("GET", f"/{_HEALTH}")
+        said = {_FORGERY_HEADER: self.cookies.get(_FORGERY_COOKIE, "")}
+        await self._request("PUT", place.upload_url, headers=said, files={"file": (name, content)})
         return place
+
+    async def download(self, path: str) -> bytes:
+        """Fetch a file that the page offers; raises a VisitError."""
+        return (await self._request("GET", path)).content
+
+    async def _request(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, **sent: Any
+    ) -> httpx2.Response:
+        """Ask for something beside the connection, with the cookies there are, and keep those it sets."""
+        said = {**self._said_cookies(), **(headers or {})}
+        try:
+            async with httpx2.AsyncClient(
+                base_url=self._address, timeout=_HTTP_PATIENCE, verify=self._certificates()
+            ) as client:
+                answer = await client.request(method, path, headers=said, **sent)
+        except (OSError, httpx2.HTTPError) as error:
+            raise VisitError(f"No answer to {method} {urlsplit(path).path}: {error}") from None
+        self._keep_cookies(answer.headers.get_list("set-cookie"))
+        if not answer.is_success:
+            refused = f"{method} {urlsplit(path).path} was refused ({answer.status_code})"
+            raise VisitError(f"{refused}: {answer.text}")
+        return answer
+
+    def _certificates(self) -> ssl.SSLContext:
+        return self._trusted or _trusted_by_system()
+
+    def _said_cookies(self) -> dict[str, str]:
+        """Return the header with the cookies; empty without any."""
+        said = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        return {"Cookie": said} if said else {}
+
+    def _keep_cookies(self, set_by: Iterable[str]) -> None:
+        for header in set_by:
+            for name, cookie in SimpleCookie(header).items():
+                self.cookies[name] = cookie.value
 
     def _button(self, label: str) -> str:
         """Return the id of a form's button, whose key ends with its label."""
@@ -211,7 +275,7 @@ class Visitor:
             raise VisitError(f"The page has no widget {key!r}, but {', '.join(sorted(self.widgets))}.")
         return self.widgets[key]
 
-    async def _run(self, changed: list[WidgetState], wanted: CriteriaSet | None) -> Run:
+    async def _run(self, changed: list[WidgetState], wanted: CriteriaSet | None, part: str = "") -> Run:
         asked, run = BackMsg(), Run()
         self._runs += 1
         oldest = self._runs - _RUNS_KEPT
@@ -219,6 +283,7 @@ class Visitor:
         state = asked.rerun_script
         state.query_string, state.page_script_hash = self._query, self._page
         state.page_name = "" if self._page else self._page_name
+        state.fragment_id = part
         state.widget_states.widgets.extend(changed)
         state.cached_message_hashes.extend(self._kept)
         state.context_info.url = self._address
@@ -283,10 +348,18 @@ class Visitor:
             run.tracebacks += ["\n".join(element.exception.stack_trace)] * bool(element.exception.stack_trace)
         if kind == "alert" and element.alert.format == element.alert.ERROR:
             run.errors.append(element.alert.body)
+        if kind == "download_button" and element.download_button.url:
+            run.files.append(element.download_button.url)
         if widget := getattr(found, "id", ""):
+            self._parts[widget] = message.delta.fragment_id
             run.widgets[_own_key(widget) or getattr(found, "label", "")] = widget
         for text in _texts(found):
             run.add_text(text, wanted)
+
+
+@cache
+def _trusted_by_system() -> ssl.SSLContext:
+    return ssl.create_default_context()
 
 
 def _own_key(widget: str) -> str:

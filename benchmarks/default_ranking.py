@@ -51,18 +51,15 @@ def measure(
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
 ) -> None:
     """Print the table."""
-    features = representation()
-    encode = ResponseEncoder(features, encoded)
-    # What is shipped was fitted before there were axes of manner, and does not go by them.
-    n_seen = features.manner.start
+    encode = ResponseEncoder(representation(), encoded)
     pairs = read_general_pairs(corpora, instructions, seed=0)
-    difference = encoded_pairs([item.pair for item in pairs], encode)[0][:, :n_seen]
+    difference = encoded_pairs([item.pair for item in pairs], encode)[0]
     typical, prob = read_typical_verdicts(MODERN_ANNOTATIONS, corpora, "train")
-    verdicts = Verdicts(encoded_pairs(typical, encode)[0][:, :n_seen], prob)
+    verdicts = Verdicts(encoded_pairs(typical, encode)[0], prob)
     llms = general_llms(pairs)
     ratings = read_human_ratings(corpora, llms)
     rated = read_rated_responses(corpora, prompts, seed=0)
-    duels = rated.duels(encode(rated.answers)[0][:, :n_seen])
+    duels = rated.duels(encode(rated.answers)[0])
     data = general_data(pairs, difference, ratings, verdicts, duels)
     unknown = replace(ratings, official=np.full_like(ratings.official, np.nan))
     untaught = fit_general(replace(data, duels=None))
@@ -81,7 +78,7 @@ def measure(
         _row(*of_current, "fitted", leave_duels_out(data, overall)),
         _row(
             *of_current,
-            "fitted without ratings of current LLMs (as what is shipped was)",
+            "fitted without ratings of current LLMs",
             np.array([duels.foretold(untaught, llm, overall) for llm in range(len(overall))]),
         ),
     )

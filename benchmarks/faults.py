@@ -1,19 +1,23 @@
 """Whether visitors are served through faults: no traceback, the last good ranking stays, nothing is lost.
 
 Each fault is brought about on a running server while a visitor is there (``benchmarks/_visitor.py``), and
-mended again. A row says what was done, how often it was borne, and what the page said meanwhile.
+mended again. A row says what was done, how often it was borne, and what the page said meanwhile. A run may be
+made in pieces, ``--only "first start" --seed 1 --moments 5 --pieces FOLDER`` and so on, with a table of all.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
+import re
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import sleep
 from typing import Annotated
@@ -23,7 +27,6 @@ import typer
 from benchmarks._clock import MovedClock
 from benchmarks._faults import (
     NotBorneError,
-    PostgreSQL,
     Seen,
     bound_by_permissions,
     came_back,
@@ -36,6 +39,7 @@ from benchmarks._faults import (
     until,
 )
 from benchmarks._load import circumstances
+from benchmarks._postgres import PostgreSQL
 from benchmarks._report import Report
 from benchmarks._visitor import Run, Visitor, query_of
 from benchmarks.first_paint import MeasurementError, Server, free_port, running_server
@@ -58,6 +62,7 @@ _IMPORT_PAGE, _TOKEN, _IMPORT_SECONDS = "about", "only-for-these-faults", 15.0
 """Where a person imports, as whom, and how long that takes at least."""
 _ADMITTING = {TOKEN_VARIABLE: _TOKEN}
 _HOUR = 3600
+_NO_WORD = re.compile(r"\W+")
 
 
 @contextmanager
@@ -146,8 +151,8 @@ def killed_importing_in_browser(folder: Path, seen: Seen, draw: random.Random) -
 
     async def import_again(server: Server) -> None:
         await looked_at(server, seen)
-        if _n_responses(database):  # representations may be lacking, which the page says
-            await _opened(server, _MINE, seen, ranked=False)
+        if _n_responses(database):  # what is stored is stored as a whole
+            await _opened(server, _MINE, seen)
         async with Visitor(server.address, page=_IMPORT_PAGE) as visitor:
             await _signed_in(visitor, seen)
             await _imported(visitor, _table("one", "two"), seen)
@@ -198,9 +203,9 @@ def _n_responses(file: Path) -> int:
         database.close()
 
 
-async def _opened(server: Server, slug: str, seen: Seen, *, ranked: bool = True) -> None:
+async def _opened(server: Server, slug: str, seen: Seen) -> None:
     async with Visitor(server.address, query_of(slug)) as visitor:
-        seen.check(await in_time(visitor.open()), ranked=ranked)
+        seen.check(await in_time(visitor.open()))
 
 
 def without_database(folder: Path, seen: Seen, _: random.Random) -> None:
@@ -474,18 +479,83 @@ FAULTS: dict[str, tuple[Fault, bool]] = {
 """What is brought about, how, and whether its moment is random, so that it is tried several times."""
 
 
+@dataclass
+class Piece:
+    """What was tried of one fault.
+
+    Attributes:
+        fault: Its name in `FAULTS`.
+        seed: Of the moments.
+        tried: How often.
+        failed: How it was not borne, a sentence for each time.
+        said: What the page said, each sentence once.
+    """
+
+    fault: str
+    seed: int
+    tried: int = 0
+    failed: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def keep(self, folder: Path) -> None:
+        """Write it into a folder, over an earlier one of the same fault and seed."""
+        folder.mkdir(parents=True, exist_ok=True)
+        name = f"{_NO_WORD.sub('-', self.fault)}.{self.seed}.json"
+        (folder / name).write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def kept(folder: Path) -> list[Piece]:
+    """Return the pieces of a folder; a MeasurementError if one is of no fault in `FAULTS`."""
+    pieces = []
+    for file in sorted(folder.glob("*.json")):
+        try:
+            piece = Piece(**json.loads(file.read_text(encoding="utf-8")))
+        except (ValueError, TypeError):
+            raise MeasurementError(f"{file} holds no piece of a run: remove it.") from None
+        if piece.fault not in FAULTS:
+            raise MeasurementError(f"{file} is of no fault that is tried now: remove it.")
+        pieces.append(piece)
+    return pieces
+
+
+def joined(pieces: list[Piece]) -> list[tuple[str, ...]]:
+    """Return a row for each fault of which there are pieces, in the order of `FAULTS`."""
+    rows: list[tuple[str, ...]] = []
+    for name in FAULTS:
+        if own := [piece for piece in pieces if piece.fault == name]:
+            times = sum(piece.tried for piece in own)
+            failed = [sentence for piece in own for sentence in piece.failed]
+            said = dict.fromkeys(sentence for piece in own for sentence in piece.said)
+            borne = str(times - len(failed))
+            rows.append((name, str(times), borne, " / ".join(said) or "–", failed[0] if failed else "–"))
+    return rows
+
+
 @app.command()
 def main(
+    *,
     moments: Annotated[int, typer.Option(min=1, help="Random moments of each kill.")] = 20,
     only: Annotated[list[str] | None, typer.Option(help="Only faults with these words; repeatable.")] = None,
     seed: Annotated[int, typer.Option(help="Of the moments.")] = 0,
+    pieces: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep what is tried in this folder, and let the table have all that is kept there. The same "
+            "fault with another seed is added, with the same one it takes the earlier one's place."
+        ),
+    ] = None,
+    table_only: Annotated[
+        bool, typer.Option("--table-only", help="Try nothing: only the table of the pieces kept.")
+    ] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
 ) -> None:
     """Bring faults about while visitors are served."""
-    with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as folder:
-        filled = Path(folder) / "usl.sqlite3"
-        Service.open(f"sqlite:///{filled}").close()
-        rows = _tried(filled, moments, only, random.Random(seed))
+    chosen = chosen_faults(only)
+    if table_only and pieces is None:
+        raise MeasurementError("--table-only needs --pieces: the folder with what was tried.")
+    new = [] if table_only else _all_tried(chosen, moments, seed, pieces)
+    if not (rows := joined(new if pieces is None else kept(pieces))):
+        raise MeasurementError(f"Nothing is kept in {pieces}.")
     Report(
         title="Faults while visitors are served",
         columns=("fault", "tried", "borne", "the page said", "what failed"),
@@ -495,30 +565,43 @@ def main(
     ).finish(output)
 
 
-def _tried(filled: Path, moments: int, only: list[str] | None, draw: random.Random) -> list[tuple[str, ...]]:
-    """Return a row for each fault.
+def chosen_faults(only: list[str] | None) -> list[str]:
+    """Return the faults with some of the words, all of them without words; a MeasurementError if none has."""
+    found = [name for name in FAULTS if not only or any(words in name for words in only)]
+    if not found:
+        raise MeasurementError(f"No fault has {' or '.join(only or ())} in its name: {'; '.join(FAULTS)}.")
+    return found
+
+
+def _all_tried(chosen: list[str], moments: int, seed: int, folder: Path | None) -> list[Piece]:
+    with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as name:
+        filled = Path(name) / "usl.sqlite3"
+        Service.open(f"sqlite:///{filled}").close()
+        return [tried(fault, filled, moments, seed, folder) for fault in chosen]
+
+
+def tried(name: str, filled: Path, moments: int, seed: int, kept_in: Path | None) -> Piece:
+    """Try a fault, and return what came of it, which is kept after each moment.
 
     Args:
         filled: A filled database, only to be copied.
     """
-    rows: list[tuple[str, ...]] = []
-    for name, (fault, by_chance) in FAULTS.items():
-        if only and not any(words in name for words in only):
-            continue
-        tried, failed, seen = moments if by_chance else 1, [], Seen()
-        for _ in range(tried):
-            with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as folder:
-                Path(folder).chmod(0o755)  # PostgreSQL's account goes through it
-                if fault not in _FROM_NOTHING:
-                    shutil.copy(filled, Path(folder) / "usl.sqlite3")
-                try:
-                    fault(Path(folder), seen, draw)
-                except (NotBorneError, MeasurementError) as error:
-                    failed.append(_without(folder, str(error)))
-                seen.said = list(dict.fromkeys(_without(folder, sentence) for sentence in seen.said))
-        said = " / ".join(seen.said) or "–"
-        rows.append((name, str(tried), str(tried - len(failed)), said, failed[0] if failed else "–"))
-    return rows
+    fault, by_chance = FAULTS[name]
+    piece, seen = Piece(name, seed), Seen()
+    for number in range(moments if by_chance else 1):
+        with tempfile.TemporaryDirectory(prefix="usl-benchmark-") as folder:
+            Path(folder).chmod(0o755)  # PostgreSQL's account goes through it
+            if fault not in _FROM_NOTHING:
+                shutil.copy(filled, Path(folder) / "usl.sqlite3")
+            try:
+                fault(Path(folder), seen, random.Random(f"{seed} {name} {number}"))
+            except (NotBorneError, MeasurementError) as error:
+                piece.failed.append(_without(folder, str(error)))
+            piece.tried += 1
+            seen.said = piece.said = list(dict.fromkeys(_without(folder, text) for text in seen.said))
+        if kept_in is not None:
+            piece.keep(kept_in)
+    return piece
 
 
 def _without(folder: str, sentence: str) -> str:

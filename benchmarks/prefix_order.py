@@ -1,17 +1,19 @@
 """How much of a judge's prompts a server's prefix cache saves, by the order in which they are sent.
 
     python -m benchmarks.prefix_order [--tokenizer FOLDER] [--output FILE.md]
-    python -m benchmarks.prefix_order --tokenizer FOLDER --url http://127.0.0.1:8000 --model NAME
+    python -m benchmarks.prefix_order --tokenizer FOLDER --url http://127.0.0.1:8000 --model NAME [--blocks N]
 
 The prompts are those of the backend ``vllm-server`` when DailyBench is ranked, block by block. A vLLM server
 keeps what it computed of a prompt in blocks of 16 tokens, and takes from there the blocks at the beginning of
 a later prompt that are the same up to their end. Here it keeps the last prompts whole and no others. With
-``--url`` a real server is timed too; every order gets a beginning of its own, so that none profits from
-another.
+``--url`` a real server is asked too, for what it counts as saved, and timed; every order gets a beginning of
+its own, so that none profits from another. How much a server's cache holds, vLLM chooses, or its options
+``--num-gpu-blocks-override`` and ``--block-size``; several servers stand below each other.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +23,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
+import httpx2
 import numpy as np
 import typer
 
@@ -31,11 +34,12 @@ from crm.backends._classifier import (
     prompted_classifier,
     read_checkpoint_info,
 )
-from crm.backends.vllm_server import ServedClassifier, VLLMServerSettings, by_beginning, connect
+from crm.backends.vllm_server import ServedClassifier, VLLMServerSettings, connect
+from crm.batches import by_beginning
 from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
 from crm.embedded.encoder import encoder_parts
-from crm.errors import CRMError
+from crm.errors import CRMError, UnavailableError
 from crm.llm.loading import load_tokenizer
 from crm.llm.prompt import PromptTemplate
 from crm.protocol import Floats, JudgedBenchmark
@@ -52,6 +56,7 @@ REMEMBERED = (4, 16, 64, 256)
 """Prompts that the cache holds."""
 BLOCK = 16
 """Tokens that vLLM keeps or forgets together."""
+_METRICS_SECONDS = 30.0
 _NEW = 2
 """Tokens before a prompt that make it new to a server."""
 Prompts = list[list[int]]
@@ -130,14 +135,14 @@ def written_prompts(
     return recorder.asked
 
 
-def cached_tokens(prompts: Sequence[list[int]], remembered: int) -> int:
-    """Tokens that need not be computed where the cache holds the last so many prompts."""
+def cached_tokens(prompts: Sequence[list[int]], remembered: int, block: int = BLOCK) -> int:
+    """Tokens that need not be computed where the cache holds the last so many prompts, in blocks."""
     held: Counter[int] = Counter()
     last: deque[list[int]] = deque()
     found = 0
     for prompt in prompts:
-        blocks = list(_blocks(prompt))
-        found += BLOCK * next((place for place, block in enumerate(blocks) if not held[block]), len(blocks))
+        blocks = list(_blocks(prompt, block))
+        found += block * next((place for place, digest in enumerate(blocks) if not held[digest]), len(blocks))
         held.update(blocks)
         last.append(blocks)
         if len(last) > remembered:
@@ -145,11 +150,11 @@ def cached_tokens(prompts: Sequence[list[int]], remembered: int) -> int:
     return found
 
 
-def _blocks(prompt: list[int]) -> Iterator[int]:
+def _blocks(prompt: list[int], size: int) -> Iterator[int]:
     """Yield what tells each full block, and all before it, from others; the last token is always computed."""
     before = 0
-    for end in range(BLOCK, len(prompt), BLOCK):
-        before = hash((before, *prompt[end - BLOCK : end]))
+    for end in range(size, len(prompt), size):
+        before = hash((before, *prompt[end - size : end]))
         yield before
 
 
@@ -168,12 +173,73 @@ def seconds_on(server: ServedClassifier, blocks: Sequence[Prompts], order: Order
     return perf_counter() - start
 
 
-def shares(kind: Kind, blocks: Sequence[Prompts]) -> list[tuple[str, ...]]:
+@dataclass(frozen=True)
+class CacheCounts:
+    """What a vLLM server tells of its prefix cache.
+
+    Attributes:
+        holds: Tokens that fit.
+        block: Tokens that are kept or forgotten together.
+        looked_for: Tokens of all prompts since the server started.
+        found: How many of them it had.
+    """
+
+    holds: int
+    block: int
+    looked_for: float
+    found: float
+
+    def saved_since(self, before: CacheCounts) -> float:
+        """Share of the tokens that the cache saved since an earlier count."""
+        return (self.found - before.found) / max(self.looked_for - before.looked_for, 1)
+
+
+_COUNTER = r"^vllm:prefix_cache_{}_total{{.*}} (\S+)$"
+_SIZE = re.compile(
+    r'^vllm:cache_config_info{.*\bblock_size="(\d+)".*\bnum_gpu_blocks="(\d+)".*}', re.MULTILINE
+)
+
+
+def cache_counts(url: str) -> CacheCounts:
+    """Ask a vLLM server for its counts.
+
+    Raises:
+        UnavailableError: It is down, or counts nothing: it keeps no prefixes.
+    """
+    try:
+        text = httpx2.get(f"{url.rstrip('/')}/metrics", timeout=_METRICS_SECONDS).raise_for_status().text
+    except httpx2.HTTPError as error:
+        raise UnavailableError(f"The server at {url} tells no metrics: start vLLM there.") from error
+    counted = [
+        sum(map(float, re.findall(_COUNTER.format(name), text, re.MULTILINE))) for name in ("queries", "hits")
+    ]
+    size = _SIZE.search(text)
+    if size is None or 'enable_prefix_caching="True"' not in size[0]:
+        raise UnavailableError(
+            f"The server at {url} counts no tokens of a prefix cache: start it with --enable-prefix-caching."
+        )
+    block, blocks = map(int, size.groups())
+    return CacheCounts(block * blocks, block, *counted)
+
+
+def measured(url: str, server: ServedClassifier, kind: Kind, blocks: Sequence[Prompts]) -> tuple[str, ...]:
+    """Return the row of a server: the share of the tokens that it saved in every order, and the seconds."""
+    server.margins(blocks[0])
+    before, cells = cache_counts(url), []
+    for order in ORDERS.values():
+        seconds = seconds_on(server, blocks, order)
+        after = cache_counts(url)
+        cells.append(f"{after.saved_since(before):.1%} in {duration(seconds)}")
+        before = after
+    return (kind.name, f"a real server's {before.holds:,} tokens", *cells)
+
+
+def shares(kind: Kind, blocks: Sequence[Prompts], block: int) -> list[tuple[str, ...]]:
     """Return a row for each size of the cache: the share of the tokens that it saves in every order."""
     total = sum(map(len, chain.from_iterable(blocks)))
     rows = []
     for most in REMEMBERED:
-        saved = (cached_tokens(sent(blocks, order), most) / total for order in ORDERS.values())
+        saved = (cached_tokens(sent(blocks, order), most, block) / total for order in ORDERS.values())
         rows.append((kind.name, f"{most:,} prompts", *(f"{share:.1%}" for share in saved)))
     return rows
 
@@ -189,43 +255,50 @@ def _prompts_of(
     return written
 
 
+def _connected(url: str, model: str, tokenizer: str, labels: int) -> ServedClassifier:
+    settings = VLLMServerSettings(url=url, model=model)
+    return connect("prefix_order", model, settings, tokenizer=tokenizer, labels=labels)
+
+
 @app.command()
 def measure(
+    *,
     tokenizer: Annotated[
         Path | None, typer.Option(help="Folder of a trained judge, or of a tokenizer; default MiniLM's.")
     ] = None,
     max_length: Annotated[int, typer.Option(min=64, help="Tokens that the judge reads.")] = 2048,
-    url: Annotated[str | None, typer.Option(help="A vLLM server to be timed.")] = None,
+    url: Annotated[list[str] | None, typer.Option(help="A vLLM server to be timed; repeatable.")] = None,
     model: Annotated[str | None, typer.Option(help="The judge's name on the server.")] = None,
+    blocks: Annotated[
+        int | None, typer.Option(min=1, help="Only the first so many blocks of a ranking.")
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
 ) -> None:
     """Print how much a prefix cache saves in each order, and how long a server takes."""
-    if url is not None and (tokenizer is None or model is None):
+    urls = url or []
+    if urls and (tokenizer is None or model is None):
         raise CRMError("A server's judge is timed: name its --model there, and its folder as --tokenizer.")
     info = CheckpointInfo() if tokenizer is None else read_checkpoint_info(str(tokenizer))
     reader = encoder_parts()[0] if tokenizer is None else load_tokenizer(str(tokenizer))
     kinds = [kind for kind in KINDS if info.labels in {None, kind.labels}]
-    server = None
-    if url is not None and model is not None:
-        settings, labels = VLLMServerSettings(url=url, model=model), kinds[0].labels
-        kinds = [kind for kind in kinds if kind.labels == labels]
-        server = connect("prefix_order", model, settings, tokenizer=str(tokenizer), labels=labels)
-        max_length = min(max_length, server.window - _NEW)
+    if urls:
+        kinds = [kind for kind in kinds if kind.labels == kinds[0].labels]
+    servers = {one: _connected(one, str(model), str(tokenizer), kinds[0].labels) for one in urls}
+    block = max((cache_counts(one).block for one in urls), default=BLOCK)
+    max_length = min([max_length, *(server.window - _NEW for server in servers.values())])
     rows, counts = [], []
-    for kind, blocks in zip(kinds, _prompts_of(kinds, info, reader, max_length), strict=True):
-        lengths = list(map(len, chain.from_iterable(blocks)))
+    for kind, written in zip(kinds, _prompts_of(kinds, info, reader, max_length), strict=True):
+        asked = written[:blocks]
+        lengths = list(map(len, chain.from_iterable(asked)))
         counts.append(f"{kind.name}: {len(lengths):,} of {np.mean(lengths):,.0f} tokens on average")
-        rows += shares(kind, blocks)
-        if server is not None:
-            server.margins(blocks[0])
-            timed = (duration(seconds_on(server, blocks, order)) for order in ORDERS.values())
-            rows.append((kind.name, "the server's own", *timed))
+        rows += shares(kind, asked, block)
+        rows += (measured(one, server, kind, asked) for one, server in servers.items())
     Report(
         "Tokens that a prefix cache saves",
         ("prompts of a ranking", "the cache holds", *ORDERS),
         tuple(rows),
         f"DailyBench under three criteria, in blocks of some 128 pairs. {'; '.join(counts)}. Tokens of "
-        f"{'MiniLM' if tokenizer is None else tokenizer.name}, saved in blocks of {BLOCK}. “As given” is LLM "
+        f"{'MiniLM' if tokenizer is None else tokenizer.name}, saved in blocks of {block}. “As given” is LLM "
         f"by LLM within a block of pairs; the backend `vllm-server` sends prompts by their beginning. "
         f"{describe_machine()}.",
     ).finish(output)

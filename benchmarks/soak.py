@@ -10,6 +10,7 @@ import asyncio
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -20,6 +21,7 @@ from benchmarks._load import (
     Load,
     Outcome,
     ProcessFigures,
+    Site,
     circumstances,
     failures,
     seconds_or_none,
@@ -58,7 +60,7 @@ async def soak(servers: Sequence[Server], load: Load, stay: float, stretches: in
         number = place
         while perf_counter() < until:
             ends = min(until, perf_counter() + stay)
-            await visit(servers[place % len(servers)].address, load, number, ends, current)
+            await visit(Site(servers[place % len(servers)].address), load, number, ends, current)
             number += load.sessions
 
     places = asyncio.gather(*(take(place) for place in range(load.sessions)))
@@ -72,6 +74,18 @@ async def soak(servers: Sequence[Server], load: Load, stay: float, stretches: in
         found.append(Stretch(round(minutes, 1), len(so_far.opened), so_far, ProcessFigures.of(servers)))
     await places
     return found
+
+
+def in_all(stretches: Sequence[Stretch]) -> tuple[str, ...]:
+    """Return the row of all stretches together, with the most that the server held."""
+    outcomes = [stretch.outcome for stretch in stretches]
+    everything = Outcome(
+        runs=[run for outcome in outcomes for run in outcome.runs],
+        errors=[error for outcome in outcomes for error in outcome.errors],
+    )
+    most = reduce(ProcessFigures.or_more, (stretch.figures for stretch in stretches))
+    visitors = sum(stretch.visitors for stretch in stretches)
+    return ("in all", *Stretch(0.0, visitors, everything, most).cells()[1:])
 
 
 @app.command()
@@ -95,21 +109,22 @@ def main(
     ):
         before = ProcessFigures.of(servers)
         found = asyncio.run(soak(servers, load, stay, stretches))
-    everything = Outcome(errors=[error for stretch in found for error in stretch.outcome.errors])
-    changes = sum(len(stretch.outcome.runs) for stretch in found)
+    errors = Outcome(errors=[error for stretch in found for error in stretch.outcome.errors])
     Report(
         title="A server that many visit",
         columns=(
-            *("minutes", "pages opened", "changes", "errors", "median", "95 %", "99 %"),
+            *("minutes", "sessions", "changes", "errors", "median", "95 %", "99 %"),
             *("memory", "threads", "open files"),
         ),
         rows=(
             ("0", "0", "0", "0", "–", "–", "–", *before.cells()),
             *(stretch.cells() for stretch in found),
+            in_all(found),
         ),
         note=f"{sessions} places on {benchmark}, taken by visitors of {stay:g} s each, with a change each "
-        f"{pause:g} s; {changes:,} changes in all. Seconds are from a change of criteria to its ranking. "
-        f"{processes} process{'' if processes == 1 else 'es'} of the server.{failures(everything)} "
+        f"{pause:g} s. Seconds are from a change of criteria to its ranking; a session is a page opened; the "
+        "last row has the most that the server held at the end of a stretch. "
+        f"{processes} process{'' if processes == 1 else 'es'} of the server.{failures(errors)} "
         f"{circumstances()} {beside}".strip(),
     ).finish(output)
 

@@ -6,7 +6,7 @@
 - `embedded`: the judge that runs anywhere, on stored representations
 - `backends`: what a configured judge can run on; `llm`: LLMs that are asked, and models that are loaded
 - `baselines`: judges that any CRM must beat
-- `scoring`: score matrices of judges that read texts; `batches`: as many texts as fit
+- `scoring`: score matrices of judges that read texts; `batches`: as many texts as fit, and their order
 - `data`: labelled pairs, noise in criteria, and criteria that mean alike
 - `training`: how judges are fitted; `evaluation`: how good a judge is
 - `doctor`: what is wrong with one

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from crm.criteria import CriteriaSet
-from crm.embedded.encoder import sentence_encoder
+from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
 from crm.protocol import JudgedBenchmark, Question, ScoreBlock, Verdict, probabilities
 from crm.scoring import score_texts
 
 _COSINE_GAIN = 20.0
 """Log-odds for a difference of one in cosine similarity."""
+_MAX_REMEMBERED = 50_000
+"""Responses, 1.5 kB each: a benchmark as large as AlpacaEval is encoded once for all criteria lists."""
 
 
 class LongerCRM:
@@ -46,15 +48,21 @@ class CosineCRM:
     version = "1"
     representation: str | None = None
 
+    def __init__(self) -> None:
+        """Make a judge, which remembers the responses that it has read."""
+        self._read: RowCache[str] = RowCache(_MAX_REMEMBERED)
+
     def judge(self, questions: Sequence[Question]) -> list[Verdict]:
         """Differences of cosine similarity, summed over criteria with their signed weights.
 
-        Each distinct response and criterion is encoded once.
+        Each distinct response and criterion is encoded once, also for later questions.
         """
         responses = _rows(text for item in questions for text in (item.pair.response_a, item.pair.response_b))
         wishes = _rows(text for item in questions for text in _wishes(item))
         encoder = sentence_encoder()
-        embedded = _COSINE_GAIN * encoder.encode(list(responses), bulk=True).embedding
+        embedded = _COSINE_GAIN * self._read.rows(
+            list(responses), DIMENSIONS, lambda unread: encoder.encode(unread, bulk=True).embedding
+        )
         wished = encoder.embed(list(wishes))
         verdicts = []
         for question in questions:

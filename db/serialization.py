@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from db.errors import DatabaseError
+from parsing.archives import member_names
 from parsing.arrays import unpacked_arrays
 
 
@@ -71,8 +72,8 @@ def _shrinks(array: NDArray[Any]) -> bool:
 
 def packed_names(payload: bytes) -> tuple[str, ...]:
     """Return the names of the arrays of `pack`. Raises DatabaseError: the bytes are damaged."""
-    with reading_payload(len(payload)), zipfile.ZipFile(io.BytesIO(payload)) as archive:
-        return tuple(name.removesuffix(".npy") for name in archive.namelist())
+    with reading_payload(len(payload)):
+        return tuple(name.removesuffix(".npy") for name in member_names(payload))
 
 
 def unpack(payload: bytes, only: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
@@ -117,6 +118,6 @@ def reading_payload(size: int) -> Iterator[None]:
     """Raise a DatabaseError for whatever is wrong with a payload of so many bytes."""
     try:
         yield
-    # Damaged bytes make zipfile raise a dozen unrelated kinds.
+    # Damaged bytes make numpy raise a dozen unrelated kinds.
     except Exception as error:
         raise DatabaseError(f"The {size} stored bytes are not a readable set of arrays.") from error

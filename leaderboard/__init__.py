@@ -29,7 +29,8 @@
 - `topics`: topics of query pools, and their curation
 - `user_data`: uploads of a session, profiles, the admin token
 - `render`: figures, tables and texts for pages; `sentences`: what is written about a ranking
-- `export`: rankings and comparisons as CSV and JSON, and CSV back to ranks
+- `export`: rankings and comparisons as CSV and JSON, and CSV back to ranks; `win_rates`: a command that
+  writes those of many criteria lists
 - `citation`: how a view is cited
 - `print_format`: how command lines print; `file_formats`: a leaderboard as a file of any format;
   `every_eval_ever`: that of a shared schema of results

@@ -24,10 +24,8 @@ from crm.criteria import CriteriaSet, Polarity
 from crm.errors import CRMError
 from crm.processors import compute_in_one_thread
 from db import DatabaseError
-from db.repositories.benchmarks import find_benchmark, get_benchmark
-from db.repositories.scores import get_win_rates, list_win_rates
 from leaderboard.errors import LeaderboardError
-from leaderboard.export import correlations_json, read_ranking_csv, win_rates_csv
+from leaderboard.export import correlations_json, read_ranking_csv
 from leaderboard.file_formats import FileFormat, file_of
 from leaderboard.grades_command import check_grades, grades_file
 from leaderboard.listed import Listed, monthly_costs
@@ -65,6 +63,7 @@ _OTHERS = late_commands(
         "query-checklists": "leaderboard.query_checklists.command",
         "foretell-choices": "leaderboard.query_checklists.foretelling_command",
         "checklist-training": "leaderboard.query_checklists.training_file",
+        "win-rates": "leaderboard.win_rates",
     }
 )
 app = typer.Typer(cls=_OTHERS, add_completion=False, no_args_is_help=True, help="Rank LLMs for one person.")
@@ -235,35 +234,6 @@ def rank(
     _print_ranking(listed, len(ranked.leaderboard.llms))
     if (choice := evidence.choice) and choice.sentence:
         typer.echo(f"{choice.sentence} Prices as of {choice.prices_date}.")
-
-
-@app.command("win-rates")
-def win_rates_command(
-    benchmark: Annotated[str, typer.Option(help="Slug of the benchmark.")] = DEFAULT_BENCHMARK,
-    crm: Annotated[list[str] | None, typer.Option(help="Only this judge; repeatable.")] = None,
-) -> None:
-    """Print the stored win rates as CSV: by judge, criteria list, category and LLM.
-
-    Those by the bundled judge come with the bundled benchmarks; “python -m precompute score” stores others.
-    """
-    service = Service.open()
-    n_rows = 0
-    with service.database.session() as session:
-        found = find_benchmark(session, benchmark)
-        has_baseline = get_benchmark(session, found).baseline is not None
-        for stored in list_win_rates(session, found):
-            if not crm or stored.key.crm in crm:
-                rates = get_win_rates(session, found, stored.key)
-                typer.echo(win_rates_csv(stored, rates, header=n_rows == 0), nl=False)
-                n_rows += len(rates)
-    if not n_rows and not has_baseline:
-        raise LeaderboardError(
-            f"{benchmark!r} has no baseline that win rates could be measured against: run "
-            f"“python -m leaderboard rank --benchmark {benchmark}”."
-        )
-    if not n_rows:
-        command = f"python -m precompute score --benchmark {benchmark} --crm {(crm or [DEFAULT_CRM])[0]}"
-        raise LeaderboardError(f"No such win rates of {benchmark!r} are stored: run “{command}”.")
 
 
 @app.command("correlate")

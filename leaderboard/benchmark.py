@@ -54,6 +54,13 @@ class LoadedBenchmark:
         object.__setattr__(self, "_lock", Lock())
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that are read so far; they are most of what a benchmark takes."""
+        stored: dict[str, StackedArrays] = self.__dict__["_arrays"]
+        own = [value.nbytes for value in [*vars(self).values()] if isinstance(value, np.ndarray)]
+        return sum(own) + sum(arrays.nbytes for arrays in [*stored.values()])
+
+    @property
     def identity(self) -> Hashable:
         """What changes whenever the benchmark does."""
         return self.record.info.slug, self.record.updated_at
@@ -242,7 +249,7 @@ class LoadedBenchmark:
         Raises:
             RepresentationMissingError: Nothing is stored of the baseline, or of all others.
         """
-        arrays: dict[str, Mapping[str, NDArray[Any]]] = self.__dict__["_arrays"]
+        arrays: dict[str, StackedArrays] = self.__dict__["_arrays"]
         with self.__dict__["_lock"]:
             if name not in arrays:
                 arrays[name] = self._read_representation(name)
@@ -253,7 +260,7 @@ class LoadedBenchmark:
         stored, row = self.representation(name), self.respondents.index(llm)
         return {key: array[row, query] for key, array in stored.items()}
 
-    def _read_representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+    def _read_representation(self, name: str) -> StackedArrays:
         """Return the arrays of all respondents as ``[R, Q, …]``, 0 where there is nothing yet.
 
         Those that only some rankings need are read when they are asked for.

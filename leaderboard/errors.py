@@ -22,6 +22,10 @@ class BusyError(LeaderboardError):
     """So many wait already, or ask so often, that another one would wait for too long."""
 
 
+class ClientBusyError(BusyError):
+    """One client has so many waiting already as one may have; others may still ask."""
+
+
 class AdminError(LeaderboardError):
     """Somebody who is not admitted to change data; the message never holds a token.
 

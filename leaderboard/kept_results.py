@@ -1,6 +1,6 @@
 """What a service keeps in memory, so that equal views of different people are computed once.
 
-What is large is bounded in bytes: how many of them fit depends on the benchmark.
+All of it is bounded in bytes: how many results fit depends on the benchmark.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ Rating: TypeAlias = Estimate | BradleyTerry
 
 _MEGABYTE = 1_000_000
 _JUDGED, _ESTIMATES, _CONTROL_TERMS = 32 * _MEGABYTE, 24 * _MEGABYTE, 32 * _MEGABYTE
+_DEFAULTS, _LEADERBOARDS, _MISSES = 2 * _MEGABYTE, 12 * _MEGABYTE, 1 * _MEGABYTE
+_DERIVED = 16 * _MEGABYTE
+_BENCHMARKS = 256 * _MEGABYTE
+"""All bundled ones come to 190; one that is larger is kept by itself."""
 _FEW = 4
 """So many are kept of what every ranking of a benchmark needs, however large they are."""
-_RANKINGS, _LEADERBOARDS, _MISSES = 64, 256, 256
-_DERIVED = 16 * _MEGABYTE
 _TEXTS = 4_000
-"""Bytes that a derived result has beside its arrays, about."""
+"""Bytes that a result and its key have beside arrays, about."""
+_OF_LLM = 64
+"""Bytes that a leaderboard has for each LLM beside arrays, about."""
 
 
 class KeptResults:
@@ -47,17 +51,17 @@ class KeptResults:
     """
 
     def __init__(self, share: int = 1) -> None:
-        """Keep at most 140 MB or so beside benchmarks, or so many times less."""
-        self.loaded: SharedCache[LoadedBenchmark] = SharedCache(_FEW)
+        """Keep at most 150 MB or so beside benchmarks, or so many times less."""
+        self.loaded: SharedCache[LoadedBenchmark] = SharedCache(
+            _BENCHMARKS // share, lambda found: found.nbytes, least=1, grows=True
+        )
         self.matrices: SharedCache[NDArray[np.float32]] = SharedCache(_JUDGED // share, bytes_of, least=_FEW)
         self.margins: SharedCache[Margins] = SharedCache(_JUDGED // share, bytes_of, least=_FEW)
-        self.estimates: SharedCache[Rating] = SharedCache(_ESTIMATES // share, bytes_of)
-        self.defaults: SharedCache[Ranking] = SharedCache(_RANKINGS // share)
-        self.leaderboards: SharedCache[Leaderboard] = SharedCache(_LEADERBOARDS // share)
-        self.derived: SharedCache[Any] = SharedCache(
-            _DERIVED // share, lambda found: _TEXTS + bytes_of(found)
-        )
-        self.missed: SharedCache[Mask] = SharedCache(_MISSES // share)
+        self.estimates: SharedCache[Rating] = SharedCache(_ESTIMATES // share, _own_bytes, grows=True)
+        self.defaults: SharedCache[Ranking] = SharedCache(_DEFAULTS // share, _with_texts)
+        self.leaderboards: SharedCache[Leaderboard] = SharedCache(_LEADERBOARDS // share, _of_leaderboard)
+        self.derived: SharedCache[Any] = SharedCache(_DERIVED // share, _with_texts)
+        self.missed: SharedCache[Mask] = SharedCache(_MISSES // share, _with_texts)
         self.control_terms: SharedCache[NDArray[np.float64]] = SharedCache(
             _CONTROL_TERMS // share, bytes_of, least=_FEW
         )
@@ -76,3 +80,19 @@ class KeptResults:
             "control terms": self.control_terms,
         }
         return {name: cache.figures() for name, cache in caches.items()}
+
+
+def _own_bytes(found: Rating) -> int:
+    """Return the bytes of win rates without those of who meets whom, which many of them share."""
+    shared = bytes_of(found.duels.meetings) if isinstance(found, BradleyTerry) else 0
+    return bytes_of(found) - shared
+
+
+def _with_texts(found: object) -> int:
+    return _TEXTS + bytes_of(found)
+
+
+def _of_leaderboard(found: Leaderboard) -> int:
+    """Return the bytes of a leaderboard without its benchmark's, which all of them share."""
+    arrays = bytes_of((found.ranking, found.default, found.changes, found.correlations))
+    return _TEXTS + _OF_LLM * len(found.llms) + arrays

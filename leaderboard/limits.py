@@ -37,6 +37,8 @@ class Limits:
         reading_minutes: For which one file may be read.
         judges_at_once: Slow judges that work at a time.
         judging_waiting: Score matrices that may wait for a slow judge.
+        judging_of_client: Of those and of the ones that are worked on, how many may be for one client of the
+            API; a session has one at a time.
         judging_minutes: For which a slow judge works for somebody before they are asked whether to go on.
         critiques: That a session may ask for.
         interviews: By an LLM with its own questions, that a session may begin.
@@ -54,6 +56,7 @@ class Limits:
     reading_minutes: int = 10
     judges_at_once: int = 2
     judging_waiting: int = 32
+    judging_of_client: int = 8
     judging_minutes: int = 120
     critiques: int = 20
     interviews: int = 5

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from crm.criteria import Criterion
-from crm.protocol import CRM, KnowsItsError, ReadAs
+from crm.protocol import CRM, KnowsItsError, ReadAs, Reliability
+from leaderboard.cache import SharedCache
 from leaderboard.request import CheckedCriteria
 from leaderboard.sentences import reading_sentence
 
@@ -22,6 +23,10 @@ class Badge(StrEnum):
 
 
 _OF = {ReadAs.COUNTED: Badge.COUNTED, ReadAs.STYLE: Badge.STYLE, ReadAs.WORDING: Badge.WORDING}
+
+
+_RELIABILITIES: SharedCache[Reliability] = SharedCache(512)
+"""Asked for twice as a page is drawn, and again when another criterion has changed."""
 
 
 @dataclass(frozen=True)
@@ -40,5 +45,6 @@ def reading_of(crm: CRM, checked: CheckedCriteria, criterion: Criterion) -> Crit
         return CriterionReading(Badge.LEFT_OUT)
     if any(warning.criterion == criterion for warning in checked.warnings):
         return CriterionReading(Badge.DOUBTFUL)
-    found = crm.reliability(criterion.everywhere)
+    asked = criterion.everywhere
+    found = _RELIABILITIES.get((crm.name, crm.version, asked), lambda: crm.reliability(asked))
     return CriterionReading(_OF[found.read_as], reading_sentence(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import compress
 
 import numpy as np
@@ -27,6 +27,7 @@ from leaderboard.benchmark import LoadedBenchmark, embed_command
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.judged import Judged
+from leaderboard.llm_facts.catalogue import Catalogue
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.llm_facts.votes import kind_of, ratings_of, ratings_on
 from leaderboard.result import Judging, Leaderboard
@@ -142,6 +143,7 @@ def essential(criteria: CriteriaSet) -> tuple[Criterion, ...]:
 
 
 _WARNINGS: SharedCache[tuple[CriterionWarning, ...]] = SharedCache(256)
+_ERRORS: SharedCache[float] = SharedCache(256)
 """Asked for several times as a page is drawn."""
 
 
@@ -269,19 +271,16 @@ class Request:
     @cached_property
     def ratings(self) -> NDArray[np.float64]:
         """How people rate the LLMs ``[L]``, in Elo points; NaN where they do not."""
-        return ratings_of(self.llms, known_catalogue(), self.benchmark.record.info.slug)
+        return _ratings(known_catalogue(), self.llms, self.benchmark.record.info.slug)
 
     @cached_property
     def ratings_by_kind(self) -> tuple[tuple[Mask, NDArray[np.float64]], ...]:
         """By which ratings ``[L]`` the LLMs stand on which queries ``[Q]`` under ∅."""
         benchmark = self.benchmark
-        kinds = np.array([kind_of(category) for category in benchmark.category_names])
-        of_query = kinds[benchmark.category_index]
-        slug = benchmark.record.info.slug
-        return tuple(
-            (of_query == kind, ratings_on(kind, self.llms, known_catalogue(), slug))
-            for kind in dict.fromkeys(kinds.tolist())
-        )
+        rated = known_catalogue(), self.llms, benchmark.record.info.slug
+        kinds = _ratings_by_kind(*rated, tuple(benchmark.category_names))
+        index = benchmark.category_index
+        return tuple((np.isin(index, categories), rating) for categories, rating in kinds)
 
     @property
     def ratings_key(self) -> Hashable:
@@ -381,7 +380,7 @@ class Request:
 
     def _judge_error(self) -> JudgeError:
         """Return by how much the judge mistakes win rates; of each LLM ``[L]`` where votes hold ∅."""
-        errors = [win_rate_error(self.crm, criteria) for criteria, _ in self.lists]
+        errors = [_error(self.crm, criteria) for criteria, _ in self.lists]
         by_judge = float(np.average(errors, weights=[self._counts(queries) for _, queries in self.lists]))
         if self.criteria or not self.n_by_votes:
             return by_judge
@@ -576,6 +575,29 @@ class Request:
 def _without_rows(values: NDArray[np.floating], rows: Mask) -> NDArray[np.float32]:
     """Return the values ``[L, Q]``, NaN in these rows ``[L]``."""
     return np.where(rows[:, np.newaxis], np.float32(np.nan), values).astype(np.float32)
+
+
+@lru_cache(maxsize=16)
+def _ratings(catalogue: Catalogue, llms: tuple[str, ...], slug: str) -> NDArray[np.float64]:
+    """Return how people rate the LLMs ``[L]``; nobody may write to it."""
+    return ratings_of(llms, catalogue, slug)
+
+
+@lru_cache(maxsize=16)
+def _ratings_by_kind(
+    catalogue: Catalogue, llms: tuple[str, ...], slug: str, category_names: tuple[str, ...]
+) -> tuple[tuple[NDArray[np.intp], NDArray[np.float64]], ...]:
+    """Return by which ratings ``[L]`` the LLMs stand in which categories; nobody may write to them."""
+    kinds = np.array([kind_of(category) for category in category_names])
+    return tuple(
+        (np.flatnonzero(kinds == kind), ratings_on(kind, llms, catalogue, slug))
+        for kind in dict.fromkeys(kinds.tolist())
+    )
+
+
+def _error(crm: CRM, criteria: CriteriaSet) -> float:
+    """Return by how much the judge mistakes win rates under the criteria."""
+    return _ERRORS.get((crm.name, crm.version, criteria.criteria), lambda: win_rate_error(crm, criteria))
 
 
 def criterion_warnings(crm: CRM, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:

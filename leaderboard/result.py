@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress
 
 import numpy as np
@@ -177,7 +178,7 @@ class Leaderboard:
         """Whether the view has a floor that is not known yet, as ∅ is not judged."""
         return self.view.floor is not None and bool(self.criteria) and self.default is None
 
-    @property
+    @cached_property
     def llms(self) -> tuple[str, ...]:
         """All LLMs: those that are ranked, then those under the floor, each best first."""
         return (*self.ranking.llms, *self.ranking.under_floor)
@@ -215,14 +216,14 @@ class Leaderboard:
             return ""
         return too_narrow(self.view, self.n_judged, self.n_effective)
 
-    @property
+    @cached_property
     def shown_categories(self) -> tuple[str, ...]:
         """The categories of the selected queries, in display order: one column each."""
         selected = queries_with(self.benchmark, self.view.topics, self.view.topic_weights)
         present = {query.category for query in compress(self.benchmark.queries, selected)}
         return tuple(category.name for category in self.benchmark.categories if category.name in present)
 
-    @property
+    @cached_property
     def titles(self) -> dict[str, str]:
         """The name each LLM is shown by."""
         return {llm.name: llm.title for llm in self.benchmark.llms}

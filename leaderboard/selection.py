@@ -73,6 +73,8 @@ def chosen_parts(record: BenchmarkRecord, topics: Sequence[str]) -> dict[str, ND
     A category all of whose topics are chosen is one part, else each topic is. Where all of a benchmark is
     chosen nothing is chosen: there are no parts.
     """
+    if not topics:
+        return {}
     topics_of = {category.name: {topic.name for topic in category.topics} for category in record.categories}
     named = set(topics).union(*(topics_of.get(topic, ()) for topic in topics))
     whole = {name: names for name, names in topics_of.items() if name in topics or names <= named}

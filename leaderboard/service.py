@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
+from threading import local
 from typing import TypeVar
 
 import numpy as np
@@ -65,6 +67,12 @@ _FEWEST_FOR_FLOOR = 10
 """LLMs of a benchmark; of fewer, half are too few to choose from."""
 
 
+class _Moment(local):
+    """What a thread has looked up in the database within ``Service.at_one_moment``; None outside of it."""
+
+    found: dict[str, LoadedBenchmark] | None = None
+
+
 class Service:
     """The leaderboard of one database; may be shared between threads."""
 
@@ -86,6 +94,7 @@ class Service:
         self._ranks_once = ranks_once
         self._kept = KeptResults(share)
         self._listed: list[BenchmarkSummary] = []
+        self._moment = _Moment()
         self._live = live or LiveRankings()
 
     @classmethod
@@ -144,6 +153,15 @@ class Service:
         n_llms = {summary.slug: summary.n_llms for summary in self.benchmarks()}
         return FIRST_FLOOR if n_llms.get(slug, 0) >= _FEWEST_FOR_FLOOR else None
 
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Ask the database only once within this block, and this thread, whether a benchmark has changed."""
+        before, self._moment.found = self._moment.found, {}
+        try:
+            yield
+        finally:
+            self._moment.found = before
+
     def benchmark(self, slug: str) -> LoadedBenchmark:
         """Return a benchmark, kept in memory until it changes, and while the database does not answer.
 
@@ -151,6 +169,15 @@ class Service:
             NotFoundError: There is none.
             DatabaseError: The database does not answer, and the benchmark is not in memory.
         """
+        known = self._moment.found
+        if known is None:
+            return self._stored(slug)
+        if slug not in known:
+            known[slug] = self._stored(slug)
+        return known[slug]
+
+    def _stored(self, slug: str) -> LoadedBenchmark:
+        """Return a benchmark as it is now; raises as ``benchmark``."""
         try:
             with self.database.session() as session:
                 return self._found(session, slug)
@@ -262,8 +289,10 @@ class Service:
             so_far = self._live.judged(request, lambda counted: self._default(request, counted))
             return Scored(request, *so_far, missed, self._rate)
         judged = self._judged(request, request.criteria)
-        default, _ = self._compared_with(request, None, 0.0)
-        under_floor = request.under_floor(default)
+        under_floor = None
+        if request.view.floor is not None and request.criteria:
+            default, _ = self._compared_with(request, None, 0.0)
+            under_floor = request.under_floor(default)
         return Scored(request, judged, request.selected, under_floor, missed, self._rate)
 
     def _rate(self, request: Request, judged: Judged, counted: Mask) -> Rating:

@@ -24,13 +24,27 @@ _PASSED_ON = frozenset(("features", "passages"))
 class StackedArrays(Mapping[str, NDArray[Any]]):
     """Arrays of a representation by name, some of which are read when they are first asked for."""
 
-    def __init__(self, names: Sequence[str], known: Arrays, read: Callable[[str], NDArray[Any]]) -> None:
-        """Hold what is known already."""
+    def __init__(
+        self,
+        names: Sequence[str],
+        known: Arrays,
+        read: Callable[[str], NDArray[Any]],
+        *,
+        keep_large: bool = True,
+    ) -> None:
+        """Hold what is known already.
+
+        Args:
+            keep_large: Keep the largest, too, where they are read; else they are read whenever asked for.
+        """
         self._names, self._read, self._known = tuple(names), read, dict(known)
+        self._passing = frozenset[str]() if keep_large else _PASSED_ON
         self._lock = RLock()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return an array, which is read if it is not there yet."""
+        if name in self._passing and name in self._names:
+            return self._read(name)
         with self._lock:
             if name not in self._known and name in self._names:
                 self._known[name] = self._read(name)
@@ -43,6 +57,11 @@ class StackedArrays(Mapping[str, NDArray[Any]]):
     def __len__(self) -> int:
         """Return the number of arrays."""
         return len(self._names)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that are read so far."""
+        return sum(array.nbytes for array in [*self._known.values()])
 
 
 class PassedOnArrays(StackedArrays):

@@ -14,6 +14,7 @@ from leaderboard.view import DEFAULT_BENCHMARK, Against, View
 from pages._ui.answer import mark_criteria_box
 from pages._ui.criteria_editor import edit_criteria, show_criterion_warnings
 from pages._ui.live_ranking import live
+from pages._ui.part import draw_part
 from pages._ui.ranking_tabs import show_ranking
 from pages._ui.reach import announce_answers, offer_shortcuts
 from pages._ui.requirements import choose_requirements
@@ -49,13 +50,19 @@ def main() -> None:
     st.markdown(
         "Say what you like in an answer, pick the topics you care about, and see the LLMs ranked **for you**."
     )
-    with st.container(key="ask"):  # keeps what follows in its place, however many rows there are
-        mark_criteria_box()
-        edit_criteria(st.session_state.view.criteria)
-        show_criterion_warnings(st.session_state.view)
-        choose_requirements(st.session_state.view)
-    write_link()
-    live(st.session_state.view, show_ranking)
+    draw_part("leaderboard", _ask_and_rank)
+
+
+def _ask_and_rank() -> None:
+    """Draw what the person likes, and the ranking; the sidebar does not depend on either."""
+    with service().at_one_moment():
+        with st.container(key="ask"):  # keeps what follows in its place, however many rows there are
+            mark_criteria_box()
+            edit_criteria(st.session_state.view.criteria)
+            show_criterion_warnings(st.session_state.view)
+            choose_requirements(st.session_state.view)
+        write_link()
+        live(st.session_state.view, show_ranking)
     announce_answers()
 
 

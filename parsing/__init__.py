@@ -10,6 +10,7 @@ once, by a `ParseError` whose message is a part of a sentence; callers say which
 - `arrays`: numpy's arrays, as archives hold them
 - `gguf`: weights of language models
 - `files`: a file's bytes, and what packed ones unpack to
+- `archives`: the members of ZIP archives
 - `limits`: `ParseError`, the limits, and the check of a value that another parser made
 - `messages`: what may be shown of strange text, and counts in words
 """

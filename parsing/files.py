@@ -6,7 +6,6 @@ import errno
 import gzip
 import io
 import stat
-import zipfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -79,17 +78,6 @@ def joined(pieces: Iterable[bytes], most: int) -> bytes:
 def too_large(most: int) -> ParseError:
     """Return the error that there are more than so many bytes."""
     return ParseError(f"more than {most // 2**20:,} MB")
-
-
-def check_archive(archive: zipfile.ZipFile, packed: int) -> None:
-    """Return if the members of a ZIP archive of so many bytes unpack to no more than is read of them.
-
-    No member gives more bytes than the archive says, so that what it says can be held against the limit.
-
-    Raises:
-        ParseError: They unpack to more.
-    """
-    check_sizes((member.file_size for member in archive.infolist()), packed)
 
 
 def check_sizes(sizes: Iterable[int], packed: int) -> None:

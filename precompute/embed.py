@@ -8,7 +8,7 @@ since, and what is lacking is computed outside any transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -122,7 +122,8 @@ def embed_benchmark(
             found = _stored(database, target, {})
             rows: dict[TextAndQuery, Row] = {}
             if not isinstance(found, EmbedSummary):
-                rows = _rows_elsewhere(database, slug, llm, fitted, found)
+                with database.session() as session:
+                    rows = _rows_elsewhere(session, slug, llm, fitted, found)
                 found = _stored(database, target, rows) if rows else found
             if isinstance(found, EmbedSummary):
                 done.append(found.without(len(rows)))
@@ -134,6 +135,56 @@ def embed_benchmark(
         rows = known.pop(llm)
         done.append(_update(database, targets[llm], fresh | rows).without(len(rows)))
     return sum(done, EmbedSummary())
+
+
+@dataclass
+class RowsAhead:
+    """Rows of a benchmark's representations that are computed before any of them, or their texts, are stored.
+
+    Attributes:
+        rows: Of queries (``None``) and of each LLM.
+        reused: How many of an LLM's are those of another benchmark.
+    """
+
+    rows: dict[str | None, dict[TextAndQuery, Row]] = field(default_factory=dict)
+    reused: dict[str, int] = field(default_factory=dict)
+
+    def store(
+        self, session: Session, slug: str, fitted: Representation, embed: EmbedTexts
+    ) -> EmbedSummary | dict[str | None, list[TextAndQuery]]:
+        """Store representations as far as their rows are known.
+
+        Returns:
+            What was done where that is all of the benchmark, else what is lacking.
+        """
+        summary, lacking = EmbedSummary(), {}
+        targets: dict[str | None, _Target] = {None: _queries(slug, embed)}
+        for llm in get_benchmark(session, find_benchmark(session, slug)).llms:
+            targets[llm.name] = _responses(slug, llm.name, fitted)
+        for name, target in targets.items():
+            known = self.rows.setdefault(name, {})
+            found = _store(session, target, known)
+            if name is not None and not isinstance(found, EmbedSummary):
+                reused = _rows_elsewhere(session, slug, name, fitted, found)
+                known |= reused
+                self.reused[name] = self.reused.get(name, 0) + len(reused)
+                found = _store(session, target, known)
+            if not isinstance(found, EmbedSummary):
+                lacking[name] = found
+            elif name is not None:
+                summary += found.without(self.reused.get(name, 0))
+        return lacking or summary
+
+    def compute(
+        self, lacking: Mapping[str | None, list[TextAndQuery]], fitted: Representation, embed: EmbedTexts
+    ) -> None:
+        """Compute rows that are lacking, in this process."""
+        if queries := lacking.get(None):
+            texts = [text for text, _ in queries]
+            self.rows[None] |= rows_of(queries, _queries("", embed).encode(texts, texts))
+        of_llms = ((llm, asked) for llm, asked in lacking.items() if llm is not None)
+        for llm, rows in encoded_by_llm(LocalEngine(), fitted, of_llms):
+            self.rows[llm] |= rows
 
 
 def _queries(slug: str, embed: EmbedTexts) -> _Target:
@@ -174,27 +225,24 @@ def _responses(slug: str, llm: str, fitted: Representation) -> _Target:
 
 
 def _rows_elsewhere(
-    database: Database, slug: str, llm: str, fitted: Representation, wanted: Sequence[TextAndQuery]
+    session: Session, slug: str, llm: str, fitted: Representation, wanted: Sequence[TextAndQuery]
 ) -> dict[TextAndQuery, Row]:
     """Return rows of these texts that are stored of the LLM of this name in other benchmarks."""
     rows: dict[TextAndQuery, Row] = {}
-    with database.session() as session:
-        others = benchmarks_with(session, find_benchmark(session, slug), llm, fitted.name)
-        for other in others:
-            texts, queries, stored = _responses(other.slug, llm, fitted).read(session)
-            if stored is None or not _fits(stored, fitted.blank(0)):
-                continue
-            current = stored["digest"] == _digests(texts[: len(stored["digest"])])
-            there = {
-                (text, query or ""): place
-                for place, (text, query, is_current) in enumerate(zip(texts, queries, current, strict=False))
-                if text is not None and is_current
-            }
-            places = {asked: there[asked] for asked in wanted if asked in there and asked not in rows}
-            rows |= {
-                asked: {name: array[place] for name, array in stored.items()}
-                for asked, place in places.items()
-            }
+    for other in benchmarks_with(session, find_benchmark(session, slug), llm, fitted.name):
+        texts, queries, stored = _responses(other.slug, llm, fitted).read(session)
+        if stored is None or not _fits(stored, fitted.blank(0)):
+            continue
+        current = stored["digest"] == _digests(texts[: len(stored["digest"])])
+        there = {
+            (text, query or ""): place
+            for place, (text, query, is_current) in enumerate(zip(texts, queries, current, strict=False))
+            if text is not None and is_current
+        }
+        places = {asked: there[asked] for asked in wanted if asked in there and asked not in rows}
+        rows |= {
+            asked: {name: array[place] for name, array in stored.items()} for asked, place in places.items()
+        }
     return rows
 
 
@@ -208,15 +256,22 @@ def _update(database: Database, target: _Target, fresh: dict[TextAndQuery, Row])
 def _stored(
     database: Database, target: _Target, fresh: Mapping[TextAndQuery, Row]
 ) -> EmbedSummary | list[TextAndQuery]:
-    """Store the target's arrays if fresh rows complete them; else returns what they lack."""
+    """As `_store`, in a transaction of its own."""
     with exclusive(database.engine), database.session() as session:
-        texts, queries, stored = target.read(session)
-        arrays, computed, lacking = _merged(texts, queries, stored, fresh, target.blank)
-        if lacking:
-            return lacking
-        if not _equal(arrays, stored) and (arrays["digest"] != MISSING).any():
-            target.write(session, arrays)
-        return EmbedSummary(computed, int((arrays["digest"] != MISSING).sum()) - computed)
+        return _store(session, target, fresh)
+
+
+def _store(
+    session: Session, target: _Target, fresh: Mapping[TextAndQuery, Row]
+) -> EmbedSummary | list[TextAndQuery]:
+    """Store the target's arrays if fresh rows complete them; else returns what they lack."""
+    texts, queries, stored = target.read(session)
+    arrays, computed, lacking = _merged(texts, queries, stored, fresh, target.blank)
+    if lacking:
+        return lacking
+    if not _equal(arrays, stored) and (arrays["digest"] != MISSING).any():
+        target.write(session, arrays)
+    return EmbedSummary(computed, int((arrays["digest"] != MISSING).sum()) - computed)
 
 
 def _merged(

@@ -1,12 +1,12 @@
 """Writes an imported benchmark into the database, then embeds it.
 
-Everything is written in one transaction, and only what differs from what is stored: importing the same files
-again changes nothing, and importing the texts of a benchmark that is shipped without them keeps its
-representations.
+Texts are written in one transaction, with their representations if asked for, and only what differs from what
+is stored: importing the same files again changes nothing, and importing the texts of a benchmark that is
+shipped without them keeps its representations.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
@@ -27,7 +27,15 @@ from db.repositories.contents import (
 )
 from db.serialization import storable_text, text_sha256
 from leaderboard.llm_facts.files import known_catalogue
-from precompute.embed import EmbedSummary, EmbedTexts, embed_benchmark, embed_texts, remembering
+from precompute.embed import (
+    EmbedSummary,
+    EmbedTexts,
+    RowsAhead,
+    TextAndQuery,
+    embed_benchmark,
+    embed_texts,
+    remembering,
+)
 from precompute.errors import PrecomputeError, unknown_llm
 from precompute.importers import ImportedBenchmark
 from precompute.progress import progress_bar
@@ -95,14 +103,18 @@ def import_benchmark(
     baseline: str | None = None,
     fitted: Representation | None = None,
     embed: EmbedTexts = embed_texts,
+    at_once: bool = False,
 ) -> ImportSummary:
-    """Write and embeds an imported benchmark.
+    """Write and embed an imported benchmark.
 
     What is stored is kept but for what the import says otherwise: topics, titles and the baseline change only
     where they are given explicitly.
 
     Args:
         fitted: the representation of responses; default the bundled one.
+        at_once: store texts and representations in one transaction, so that an import that is killed leaves
+            nothing behind; all of the representations are held in memory before. Default texts first, then
+            the representations of one LLM after the other, so that it goes on where it was.
 
     Raises:
         PrecomputeError: the benchmark's slug is none; the baseline is neither imported nor stored.
@@ -115,35 +127,98 @@ def import_benchmark(
         stored, reference = stored_benchmark(session, slug), stored_reference(session)
     # Embedding takes long, so places are found before the lock is taken.
     placement = assign_topics(imported.queries, stored, reference, embed)
-    with exclusive(database.engine), database.session() as session:
-        stored = stored_benchmark(session, slug)
-        chosen = _baseline(imported, stored, baseline)
-        info = imported.info if stored is None else stored.info
-        titled = replace(info, title=title or info.title)
-        if stored is None or titled != stored.info:
-            upsert_benchmark(session, titled)
-        benchmark = find_benchmark(session, slug)
-        known = set() if stored is None else {llm.name for llm in stored.llms}
-        if new := [_titled(llm, slug) for llm in imported.llms if llm.name not in known]:
-            upsert_llms(session, benchmark, new)
-        set_baseline(session, benchmark, chosen)
-        sources = _sources(imported, stored, placement)
-        _write_queries(session, benchmark, sources, stored, reference)
-        n_imported = _write_responses(
-            session, benchmark, imported, [source.external_id for source in sources]
-        )
+
+    def write(session: Session) -> _Written:
+        return _write(session, imported, placement, reference, title=title, baseline=baseline)
+
+    if at_once:
+        written, embedded = _write_at_once(database, slug, write, fitted, embed)
+    else:
+        with exclusive(database.engine), database.session() as session:
+            written = write(session)
+        embedded = embed_benchmark(database, slug, fitted, embed)
     n_responses = sum(map(len, imported.responses.values()))
-    origin = imported.baseline_origin if stored is None and baseline is None else ""
+    origin = imported.baseline_origin if written.is_new and baseline is None else ""
     return ImportSummary(
         slug=slug,
         n_queries=len(imported.queries),
         n_llms=len(imported.llms),
-        n_imported=n_imported,
-        n_present=n_responses - n_imported,
-        baseline=f"{chosen} ({origin})" if origin else chosen,
-        embedded=embed_benchmark(database, slug, fitted, embed),
+        n_imported=written.n_responses,
+        n_present=n_responses - written.n_responses,
+        baseline=f"{written.baseline} ({origin})" if origin else written.baseline,
+        embedded=embedded,
         notices=imported.notices + placement.notices,
     )
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What was written of an import: its baseline, whether it is new, and how many responses are."""
+
+    baseline: str | None
+    is_new: bool
+    n_responses: int
+
+
+def _write(
+    session: Session,
+    imported: ImportedBenchmark,
+    placement: TopicAssignment,
+    reference: ReferenceTopics | None,
+    *,
+    title: str | None,
+    baseline: str | None,
+) -> _Written:
+    """Write what differs from what is stored, representations aside."""
+    slug = imported.info.slug
+    stored = stored_benchmark(session, slug)
+    chosen = _baseline(imported, stored, baseline)
+    info = imported.info if stored is None else stored.info
+    titled = replace(info, title=title or info.title)
+    if stored is None or titled != stored.info:
+        upsert_benchmark(session, titled)
+    benchmark = find_benchmark(session, slug)
+    known = set() if stored is None else {llm.name for llm in stored.llms}
+    if new := [_titled(llm, slug) for llm in imported.llms if llm.name not in known]:
+        upsert_llms(session, benchmark, new)
+    set_baseline(session, benchmark, chosen)
+    sources = _sources(imported, stored, placement)
+    _write_queries(session, benchmark, sources, stored, reference)
+    n_imported = _write_responses(session, benchmark, imported, [source.external_id for source in sources])
+    return _Written(chosen, stored is None, n_imported)
+
+
+def _write_at_once(
+    database: Database,
+    slug: str,
+    write: Callable[[Session], _Written],
+    fitted: Representation,
+    embed: EmbedTexts,
+) -> tuple[_Written, EmbedSummary]:
+    """Write texts and representations in one transaction.
+
+    What has to be computed is known once the texts are written, and takes longer than anything should be
+    locked: so they are written, taken back, and written again with what was computed meanwhile.
+    """
+    ahead = RowsAhead()
+    while True:
+        try:
+            with exclusive(database.engine), database.session() as session:
+                written = write(session)
+                found = ahead.store(session, slug, fitted, embed)
+                if not isinstance(found, EmbedSummary):
+                    raise _LackingError(found)
+                return written, found
+        except _LackingError as lacking:
+            ahead.compute(lacking.texts, fitted, embed)
+
+
+class _LackingError(Exception):
+    """What takes a transaction back as representations of these texts are lacking."""
+
+    def __init__(self, texts: Mapping[str | None, list[TextAndQuery]]) -> None:
+        super().__init__()
+        self.texts = texts
 
 
 def _titled(llm: LLMRecord, slug: str) -> LLMRecord:

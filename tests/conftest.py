@@ -48,6 +48,7 @@ NOT_FAST = (
     "crm/training",
     "db/repositories/test_bundles.py",
     "db/repositories/test_scores.py",
+    "db/test_backups.py",
     "db/test_bundle.py",
     "db/test_database.py",
     "leaderboard/elicitation/history/test_command.py",
@@ -80,6 +81,7 @@ Run = Callable[..., tuple[int, str, str]]
 HEAVY = (
     "browser",
     "precompute/engines",
+    "test_wheel.py",
     "crm/embedded",
     "precompute/topics/test_cluster.py",
     "crm/backends/test_llm_local.py",

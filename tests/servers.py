@@ -36,9 +36,15 @@ def wait_until_healthy(
 
 @contextmanager
 def app_served_by(
-    command: Sequence[str | Path], port: int, environment: dict[str, str], *, log: Path, folder: Path
+    command: Sequence[str | Path],
+    port: int,
+    environment: dict[str, str],
+    *,
+    log: Path,
+    folder: Path,
+    seconds: float = 60,
 ) -> Iterator[str]:
-    """The address at which a command, run in a folder, serves the app."""
+    """The address at which a command, run in a folder, serves the app; it has so many seconds to start."""
     url = f"http://127.0.0.1:{port}/"
     with (
         log.open("w") as output,
@@ -47,7 +53,7 @@ def app_served_by(
         ) as server,
     ):
         try:
-            wait_until_healthy(f"{url}_stcore/health", server, log)
+            wait_until_healthy(f"{url}_stcore/health", server, log, seconds=seconds)
             yield url
         finally:
             server.terminate()

@@ -71,6 +71,7 @@ def test_every_part_of_the_compose_file_fits_the_others() -> None:
         **SECRETS,
         "USL_DATABASE_URL": "postgresql://usl:p4ss@database/usl",
         "STREAMLIT_SERVER_COOKIE_SECRET": "c00kie",
+        "FORWARDED_ALLOW_IPS": "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fd00::/8",
     }
     assert services["database"]["environment"]["POSTGRES_DB"] == "usl"
     assert app["expose"] == ["8501"] and "ports" not in app
@@ -129,7 +130,8 @@ def test_the_image_is_made_of_what_the_wheel_is_made_of() -> None:
     needed = {path.removeprefix("/") for path in re.findall(r'"(.*?)"', listed)}
 
     assert needed <= kept
-    assert {"README.md", "LICENSE", "requirements.txt", "requirements-dev.txt"} == kept - needed
+    copied = re.findall(r"^COPY ((?:\S+\.txt )+)", DOCKERFILE, re.MULTILINE)
+    assert {"README.md", "LICENSE", *" ".join(copied).split()} == kept - needed
 
 
 def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:

@@ -7,8 +7,9 @@
 # one that is done is left out. Environment: PYTHON (default .venv/bin/python), OUT (default checkpoints/gpu),
 # CORPORA (default data/corpora), BACKBONE (default smollm2), VLLM (a Python with vLLM, made by the stage install where
 # it is not there; without it nothing is served, and that is said), PORT (default 8199), WISH (default Concise),
-# USL_DATABASE_URL (default a file in OUT). For a miniature: LIMIT and EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS,
-# PAIRS, DECODER_STEPS, LLMS, TOPIC.
+# SERVE_OPTIONS (further ones of the vLLM server), USL_DATABASE_URL (default a file in OUT). For a miniature: LIMIT and
+# EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS, PAIRS, DECODER_STEPS, LLMS, TOPIC. Tables are written to OUT/tables, and
+# at the end of each call all of them to OUT/report.md, with the seconds of each stage (those of its longest call).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -25,7 +26,7 @@ WINDOW=${WINDOW:-1024}
 WISH=${WISH:-Concise}
 STAGES="install smoke memory decoder ranking classification after-ranking evaluate throughput gold alpaca serve actors"
 
-mkdir -p "$OUT/tables"
+mkdir -p "$OUT/tables" "$OUT/seconds"
 export USL_DATABASE_URL=${USL_DATABASE_URL:-sqlite:///$(realpath "$OUT")/usl.sqlite3}
 ANNOTATIONS=$OUT/annotations.jsonl
 [ -f "$ANNOTATIONS" ] || cat crm/training/{modern_,criteria_,}annotations.jsonl >"$ANNOTATIONS"
@@ -144,6 +145,11 @@ alpaca() {
   ranked alpaca-eval "$PYTHON" ranking --benchmark alpaca-eval --texts "$CORPORA/alpaca_eval/results" --llms "${LLMS:-32}"
 }
 
+# gpus: how many there are. Without any, vLLM runs on the CPU, and its cache takes a GB instead of most of the memory.
+gpus() {
+  "$PYTHON" -c 'import torch; print(torch.cuda.device_count())'
+}
+
 # serve: a vLLM server, and DailyBench ranked through it.
 serve() {
   if [ -z "$VLLM" ]; then
@@ -151,13 +157,19 @@ serve() {
     return
   fi
   [ ! -f "$OUT/tables/serve.md" ] || return 0
-  local served=$OUT/ranking
+  local served=$OUT/ranking on_cpu=
+  if [ "$(gpus)" = 0 ]; then
+    on_cpu='--dtype bfloat16 --enforce-eager'
+    export VLLM_CPU_KVCACHE_SPACE=${VLLM_CPU_KVCACHE_SPACE:-1}
+  fi
   if curl --silent "http://127.0.0.1:$PORT" >/dev/null; then
     echo "serve: something listens on port $PORT already: name another in PORT" >&2
     return 1
   fi
+  # What “vllm serve” runs; that command itself does not start where vLLM is the package vllm-cpu.
+  # shellcheck disable=SC2086  # options are words
   "$VLLM" -m vllm.entrypoints.openai.api_server --model "$served" --served-model-name judge --runner pooling \
-    --port "$PORT" ${VLLM_OPTIONS:-} >"$OUT/vllm.log" 2>&1 &
+    --host 127.0.0.1 --port "$PORT" $on_cpu ${SERVE_OPTIONS:-} >"$OUT/vllm.log" 2>&1 &
   server=$!  # not local: the trap runs outside
   trap 'kill $server 2>/dev/null || true' EXIT
   until curl --silent --fail "http://127.0.0.1:$PORT/health" >/dev/null; do
@@ -178,22 +190,44 @@ serve() {
 # without vLLM PyTorch judges in them.
 actors() {
   local python=$PYTHON backend=transformers keys='' gpus share=0
-  gpus=$("$PYTHON" -c 'import torch; print(torch.cuda.device_count())')
-  case $gpus in 0) ;; 1) share=0.5 ;; *) share=1 ;; esac
   if [ -n "$VLLM" ]; then
     python=$VLLM backend=vllm
-    case $gpus in 0) keys='dtype = "bfloat16"\nenforce_eager = true\n' ;; 1) keys='gpu_memory = 0.4\n' ;; esac
   else
     echo "actors: with PyTorch, as VLLM names no Python with vLLM"
   fi
+  [ ! -f "$OUT/tables/actors-$backend.md" ] || return 0
+  gpus=$(gpus)
+  case $gpus in 0) export VLLM_CPU_KVCACHE_SPACE=${VLLM_CPU_KVCACHE_SPACE:-1} ;; 1) share=0.5 ;; *) share=1 ;; esac
+  case $backend-$gpus in
+    vllm-0) keys='dtype = "bfloat16"\nenforce_eager = true\n' ;;
+    vllm-1) keys='gpu_memory = 0.4\n' ;;
+  esac
   printf "[actor-$backend]\nbackend = \"$backend\"\nmodel = \"%s\"\n$keys" "$(realpath "$OUT/ranking")" >"$OUT/actors.toml"
   export USL_CRMS=$OUT/actors.toml
   ranked "actors-$backend" "$python" "actor-$backend" --actors 2 --actor-gpus $share
+}
+
+# report: all tables one below the other, the seconds of the stages first.
+report() {
+  local stage table
+  {
+    printf '# Judges trained, served and measured: every table\n\n## Seconds\n\n| stage | seconds |\n| --- | ---: |\n'
+    for stage in $STAGES; do
+      [ ! -f "$OUT/seconds/$stage" ] || printf '| %s | %s |\n' "$stage" "$(cat "$OUT/seconds/$stage")"
+    done
+    for table in "$OUT"/tables/*.md; do
+      [ ! -f "$table" ] || { echo && sed 's/^#/##/' "$table"; }
+    done
+  } >"$OUT/report.md"
 }
 
 for stage in ${*:-$STAGES}; do
   echo "== $stage"
   started=$SECONDS
   "$stage"
-  echo "== $stage: $((SECONDS - started)) s"
+  took=$((SECONDS - started))
+  echo "== $stage: $took s"
+  # One that is done already takes no time: what it took before is to stay.
+  [ "$took" -lt "$(cat "$OUT/seconds/$stage" 2>/dev/null || echo 0)" ] || echo "$took" >"$OUT/seconds/$stage"
 done
+report

@@ -83,7 +83,7 @@ def measure(
         (
             ("PyTorch", f"{torch.__version__}, CUDA {torch.version.cuda or 'none'}"),
             ("device", _device(device)),
-            ("product of matrices", f"{limit / 1e12:.3g} TFLOP/s in {str(dtype).removeprefix('torch.')}"),
+            ("product of matrices", f"{limit / 1e12:,.2f} TFLOP/s in {str(dtype).removeprefix('torch.')}"),
             (f"{judge.name} prefers the concise answer", f"{prob:.2f}, after {duration(seconds)}"),
         ),
         f"Time with the loading of the weights. {describe_machine()}.",

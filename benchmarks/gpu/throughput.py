@@ -103,8 +103,8 @@ def measure(
         ("tokens a batch", "pairs a second", "tokens a second", "of the limit", "32 × 805 pairs", "memory"),
         tuple(rows),
         f"{len(asked):,} pairs in {len(prompts):,} prompts of {tokens / len(prompts):.0f} tokens on average; "
-        f"{weights / 1e6:,.0f} M weights, {working / 1e6:,.0f} M outside the embeddings, in "
-        f"{str(model.dtype).removeprefix('torch.')}; dense limit {limit / 1e12:.1f} TFLOP/s. "
+        f"{weights:,} weights, {working:,} outside the embeddings, in "
+        f"{str(model.dtype).removeprefix('torch.')}; dense limit {limit / 1e12:,.2f} TFLOP/s. "
         f"{describe_machine()}.",
     )
     report.finish(output)

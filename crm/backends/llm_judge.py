@@ -31,6 +31,7 @@ from crm.backends._text_judge import (
     TextJudgeSettings,
     in_parallel,
 )
+from crm.batches import by_beginning
 from crm.config import (
     Count,
     File,
@@ -203,6 +204,8 @@ class EndpointJudge(TextJudge):
     def prob_a(self, questions: Sequence[Question]) -> Floats:
         """Probability that A is preferred ``[N]``; 0.5 where a reply holds no verdict.
 
+        The endpoint is asked in the order of ``by_beginning``.
+
         Raises:
             ConfigError: The API key is not there.
             CriterionError: The criteria of a question do not fit into ``max_length``.
@@ -210,8 +213,11 @@ class EndpointJudge(TextJudge):
         """
         self._client.connect()
         prompts = [self._fitted.pair(question) for question in questions]
+        order = by_beginning(prompts)
         ask = self._by_log_probabilities if self._endpoint.logprobs else self._by_votes
-        verdicts = in_parallel(ask, prompts, self._endpoint.concurrency)
+        found = in_parallel(ask, (prompts[index] for index in order), self._endpoint.concurrency)
+        verdict_on = dict(zip(order, found, strict=True))
+        verdicts = [verdict_on[index] for index in range(len(prompts))]
         if verdicts and all(verdict is None for verdict in verdicts):
             raise UnavailableError(
                 f"The model {self._endpoint.model} at {self._client.where} replies with neither A nor B: "

@@ -21,9 +21,9 @@ from crm.backends._classifier import (
     read_checkpoint_info,
 )
 from crm.backends._text_judge import PromptSettings, ServerSettings, TextJudgeSettings, in_parallel
-from crm.batches import batches
+from crm.batches import batches, by_beginning
 from crm.config import JudgeTable, Model, TokenLimit
-from crm.errors import UnavailableError
+from crm.errors import UnavailableError, one_line
 from crm.llm.client import Endpoint, LLMClient
 from crm.protocol import Floats
 
@@ -67,6 +67,12 @@ _SUM_TOLERANCE = 0.02
 """Probabilities may miss one by so much: a server may round them to eight bits of mantissa."""
 _LEAST = 1e-7
 """Probabilities below this are raised to it: single precision knows little of the odds beyond."""
+_LARGEST = 1e30
+"""Score of a single response: of larger ones single precision may hold no difference."""
+_MOST_TOKENS = 2**31
+"""Numbers of tokens are below it, as those that models are given are of four bytes."""
+_SHOWN = 5
+"""Models of a server that serves another one, of which the names are told."""
 
 
 class ServedClassifier:
@@ -137,20 +143,13 @@ class ServedClassifier:
             raise self._server.nonsense("values that are no numbers")
         checked_labels(len(values), self.labels, self._model)
         if self.labels == 1:
+            if abs(values[0]) > _LARGEST:
+                raise self._server.nonsense("a score that is too large")
             return values[0]
         if min(values) < 0 or abs(sum(values) - 1) > _SUM_TOLERANCE:
             raise self._server.nonsense("probabilities that do not sum to one")
         first, second = np.log(np.maximum(values, _LEAST))
         return float(first - second)
-
-
-def by_beginning(prompts: Sequence[list[int]]) -> list[int]:
-    """Indices of the prompts, those with the longest common beginning beside each other ``[N]``.
-
-    A vLLM server keeps what it computed of a prompt's beginning for the next prompts that begin alike, as
-    those with the same criteria and query do, until it needs the memory.
-    """
-    return sorted(range(len(prompts)), key=prompts.__getitem__)
 
 
 def batches_in_order(
@@ -181,7 +180,7 @@ class ServerTokenizer:
         body = {"model": self._model, "prompt": text, "add_special_tokens": add_special_tokens}
         answer = self._server.post("/tokenize", body)
         ids = answer.get("tokens") if isinstance(answer, dict) else None
-        if not isinstance(ids, list) or not all(isinstance(token, int) for token in ids):
+        if not isinstance(ids, list) or not all(map(_is_token, ids)):
             raise self._server.nonsense("no tokens")
         with self._lock:
             self._known[asked] = ids
@@ -240,14 +239,20 @@ def served_window(server: LLMClient, model: str) -> int:
         raise server.nonsense("no list of models")
     windows = {str(item.get("id")): item.get("max_model_len") for item in models}
     if model not in windows:
+        names = [one_line(name) for name in windows]
+        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
         raise UnavailableError(
-            f"The server at {server.where} does not serve {model!r} but {', '.join(windows) or 'nothing'}: "
-            "write one of its names as 'model' in crms.toml."
+            f"The server at {server.where} does not serve {model!r} but "
+            f"{', '.join(names[:_SHOWN]) or 'nothing'}{more}: write one of its names as 'model' in crms.toml."
         )
     window = windows[model]
-    if not isinstance(window, int) or window <= 0:
+    if not isinstance(window, int) or isinstance(window, bool) or window <= 0:
         raise server.nonsense("no max_model_len")
     return window
+
+
+def _is_token(token: object) -> bool:
+    return isinstance(token, int) and not isinstance(token, bool) and 0 <= token < _MOST_TOKENS
 
 
 def _finite_numbers(values: object) -> list[float] | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
+from safetensors import safe_open
 from scipy.special import erf, softmax
 
 from crm.embedded.blocks import LowRank, Rows, in_blocks, times_blocks
@@ -24,7 +24,27 @@ from crm.embedded.blocks import LowRank, Rows, in_blocks, times_blocks
 N_LAYERS = 6
 _N_HEADS = 12
 _EPSILON = np.float32(1e-12)
+_FILE = "model.safetensors"
+_WORDS = "embeddings.word_embeddings.weight"
 _HALF, _ROOT_HALF = np.float32(0.5), np.float32(0.5**0.5)
+
+
+class WordVectors:
+    """The vectors of tokens ``[30522, 384]``, read from a file as they are asked for; may be shared.
+
+    All together they are half of the encoder's 90 MB, and those of the words that people use are few.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Open a file. Raises OSError, SafetensorError: It cannot be read, or has no such vectors."""
+        opened: Any = safe_open(file, framework="numpy")
+        self._rows = opened.get_slice(_WORDS)
+
+    def __getitem__(self, tokens: Sequence[int]) -> Rows:
+        """Return the vectors of T tokens ``[T, 384]``."""
+        each, place = np.unique(tokens, return_inverse=True)
+        found: Rows = np.concatenate([self._rows[token : token + 1] for token in each.tolist()])
+        return found[place]
 
 
 @dataclass(frozen=True)
@@ -32,10 +52,12 @@ class MiniLM:
     """The encoder's weights, by their names in its file, and what is added to some; may be shared.
 
     Attributes:
+        words: Vectors of tokens.
         weights: Weights of linear layers are stored in blocks (``crm.embedded.blocks``).
         adapters: Of linear layers, by the layer's name.
     """
 
+    words: WordVectors
     weights: Mapping[str, Rows]
     adapters: Mapping[str, LowRank]
 
@@ -55,13 +77,12 @@ class MiniLM:
         return states
 
     def _embedded(self, windows: Sequence[Sequence[int]]) -> Rows:
-        words, places, kinds = (
-            self.weights[f"embeddings.{kind}_embeddings.weight"]
-            for kind in ("word", "position", "token_type")
+        places, kinds = (
+            self.weights[f"embeddings.{kind}_embeddings.weight"] for kind in ("position", "token_type")
         )
         tokens = [token for window in windows for token in window]
         place = [number for window in windows for number in range(len(window))]
-        return self._normalised("embeddings.LayerNorm", words[tokens] + places[place] + kinds[0])
+        return self._normalised("embeddings.LayerNorm", self.words[tokens] + places[place] + kinds[0])
 
     def _layer(self, name: str, inputs: Rows, bounds: Sequence[int]) -> Rows:
         """Return what a layer makes of the tokens ``[T, 384]`` of windows between the bounds."""
@@ -110,7 +131,7 @@ def last_states_of_each(encoders: Sequence[MiniLM], windows: Sequence[Sequence[i
     The encoders share their weights. With a few short texts most of the time goes into reading those from
     memory, so that several encoders take little longer than one.
     """
-    together = _Several(encoders[0].weights, {}, encoders)
+    together = _Several(encoders[0].words, encoders[0].weights, {}, encoders)
     return np.split(together.states([*windows] * len(encoders))[-1], len(encoders))
 
 
@@ -138,14 +159,21 @@ def gelu(inputs: Rows) -> Rows:
 
 
 @cache
+def _words(folder: Path) -> WordVectors:
+    return WordVectors(folder / _FILE)
+
+
+@cache
 def _weights(folder: Path) -> Mapping[str, Rows]:
-    stored = load_file(folder / "model.safetensors")
-    is_linear = {name: name.endswith(".weight") and array.ndim == 2 for name, array in stored.items()}  # noqa: PLR2004
-    return {
-        name: in_blocks(array.T) if is_linear[name] and "embeddings" not in name else array
-        for name, array in stored.items()
-        if not name.startswith("pooler.")
-    }
+    weights: dict[str, Rows] = {}
+    with safe_open(folder / _FILE, framework="numpy") as stored:
+        for name in stored.keys():  # noqa: SIM118  # it is no mapping
+            if name == _WORDS or name.startswith("pooler."):
+                continue
+            array: Rows = stored.get_tensor(name)
+            is_linear = name.endswith(".weight") and array.ndim == 2 and "embeddings" not in name  # noqa: PLR2004
+            weights[name] = in_blocks(array.T) if is_linear else array
+    return weights
 
 
 def load_minilm(folder: Path, adapters: Mapping[str, LowRank] | None = None) -> MiniLM:
@@ -158,7 +186,7 @@ def load_minilm(folder: Path, adapters: Mapping[str, LowRank] | None = None) -> 
         name: (left.astype(np.float32), right.astype(np.float32))
         for name, (left, right) in (adapters or {}).items()
     }
-    return MiniLM(_weights(folder), in_full)
+    return MiniLM(_words(folder), _weights(folder), in_full)
 
 
 def stored_adapters(adapters: Mapping[str, LowRank]) -> dict[str, NDArray[Any]]:

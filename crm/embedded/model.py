@@ -35,7 +35,7 @@ from crm.embedded.minilm import gelu
 from crm.embedded.passages import passages
 from crm.embedded.projection import project
 from crm.embedded.reasons import MOST_REASONS, UNNAMED, reasons
-from crm.embedded.reliability import GENERAL, WORDING, KindsOfReliability, kind_of
+from crm.embedded.reliability import GENERAL, SIGNS, WORDING, KindsOfReliability, kind_of, signs
 from crm.embedded.representation import (
     MISSING,
     Representation,
@@ -310,18 +310,39 @@ class EmbeddedCRM:
         """Criteria that style and content do not tell, and criteria that pull in opposite directions."""
         if self._validity is None or not criteria:
             return ()
-        one, other = (self._counted_each(criteria, counts) for counts in self._validity.counts)
-        margins = self._validity.differences @ self._signed(criteria).T + one - other
-        return self._validity.warnings(criteria, margins, self._plainness(criteria))
+        return self._validity.warnings(
+            criteria, self._ordinary_margins(criteria, self._validity), self._plainness(criteria)
+        )
+
+    def _ordinary_margins(self, criteria: CriteriaSet, ordinary: ValidityCheck) -> Floats:
+        """Return margins of single criteria on ordinary pairs, polarity included ``[P, K]``."""
+        one, other = (self._counted_each(criteria, counts) for counts in ordinary.counts)
+        margins: Floats = ordinary.differences @ self._signed(criteria).T + one - other
+        return margins
+
+    def signs(self, criteria: CriteriaSet) -> Floats | None:
+        """Return what can be seen of K criteria and foretells how often verdicts are right ``[K, S]``; None
+        where a part is missing."""
+        if self._validity is None or self._concepts is None:
+            return None
+        if not criteria:
+            return np.empty((0, len(SIGNS)), dtype=np.float32)
+        embeddings = sentence_encoder().embed([criterion.text for criterion in criteria])
+        by_member = [self._validity.differences @ member.directions(embeddings).T for member in self._members]
+        avoided = np.array([criterion.polarity.sign < 0 for criterion in criteria], dtype=np.bool_)
+        margins = self._ordinary_margins(criteria, self._validity)
+        return signs(self._concepts.classifier.read(criteria.criteria), avoided, margins, np.stack(by_member))
 
     def reliability(self, criterion: Criterion) -> Reliability:
         """Return how a criterion is read, polarity included, and how far verdicts under it can be trusted."""
-        kind = self._kind(criterion)
+        kind = self.kind(criterion)
         reading = ""
         if self._concepts is not None:
             in_words = self._concepts.likely_in_words if kind == WORDING else self._concepts.in_words
             reading = in_words(criterion)
-        return (self._measured or _UNMEASURED).of(kind, reading)
+        measured = self._measured or _UNMEASURED
+        seen = None if measured.foretold is None else self.signs(CriteriaSet((criterion,)))
+        return measured.of(kind, reading, None if seen is None else seen[0])
 
     def amounts(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> tuple[Amounts, ...]:
         """Return what the criteria surely ask to be counted, weightiest first, each property once."""
@@ -370,10 +391,11 @@ class EmbeddedCRM:
             return 0.0
         if not criteria:
             return float(self._measured.error[GENERAL])
-        each = self._measured.error[[self._kind(criterion) for criterion in criteria]]
+        each = self._measured.error[[self.kind(criterion) for criterion in criteria]]
         return float(np.linalg.norm(_shares(criteria) * each))
 
-    def _kind(self, criterion: Criterion) -> int:
+    def kind(self, criterion: Criterion) -> int:
+        """Return of which kind a criterion is, as in ``crm.embedded.reliability``."""
         if self._concepts is None:
             return WORDING
         wanted = self._concepts.classifier.read([criterion]).wanted[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from parsing.limits import ParseError
 _PASSING = frozenset((408, 409, 425, 429))
 """Status codes beside those of failing servers (5xx) that may be over in a moment."""
 _OVERLOADED = frozenset((429, 503, 529))
+_SAYS_TOO_LONG = re.compile(r"too (long|large|many tokens)|(context|model|sequence) len|out of memory", re.I)
+"""In a server's words on a request that it refuses."""
 _SERVER_ERROR = 500
 _MAX_REPLY = 32 * 2**20
 """Bytes of a reply, unpacked; the longest that LLMs write have less than one hundredth."""
@@ -55,8 +58,12 @@ _ADVICE: Final = {
     FailureKind.NOT_FOUND: "fix 'model' or 'url' in {file}",
 }
 _POOLING_ADVICE: Final = _ADVICE | {
-    FailureKind.TOO_SLOW: "try again later, or raise 'timeout' or lower 'batch_size' in {file}",
-    FailureKind.RATE_LIMITED: "try again later",
+    FailureKind.TOO_SLOW: (
+        "try again later, or raise 'timeout' or lower 'batch_tokens', 'batch_size' or 'concurrency' in {file}"
+    ),
+    FailureKind.RATE_LIMITED: "try again later, or lower 'concurrency' in {file}",
+    FailureKind.SERVER_ERROR: "try again later, or lower 'batch_tokens' or 'concurrency' in {file}",
+    FailureKind.TOO_LONG: "lower 'max_length' or 'batch_tokens' in {file}",
     FailureKind.NO_JSON: "check that it runs the configured model",
     FailureKind.TOO_LARGE: "check that it runs the configured model",
     FailureKind.NOT_FOUND: "start a vLLM server with --runner pooling there",
@@ -324,7 +331,10 @@ class LLMClient:
             return self._error(kind, f"{what} (status {status})", passes=True, wait=wait)
         reason = f", “{one_line(self.without_key(message))}”" if message.strip() else ""
         what = f"refuses the request (status {status}{reason})"
-        return self._error(FailureKind.REFUSED_REQUEST, what, code=code)
+        too_long = status == httpx2.codes.REQUEST_ENTITY_TOO_LARGE or _SAYS_TOO_LONG.search(message)
+        long_prompts = self.endpoint.kind == "pooling" and too_long
+        kind = FailureKind.TOO_LONG if long_prompts else FailureKind.REFUSED_REQUEST
+        return self._error(kind, what, code=code)
 
     def _too_slow(self) -> RequestError:
         what = f"did not answer within {self.endpoint.timeout:g} seconds"

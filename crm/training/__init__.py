@@ -10,7 +10,7 @@
 - `embedded`: fits the representation and the networks of the embedded CRM
 - `passages`: the space in which criteria are held against passages, and how much that counts
 - `general`: its default ranking; `duels`: current LLMs' ratings as targets of it
-- `safeguards`: fits its guard and its scope classifier
+- `safeguards`: fits its guard and its scope classifier; `reliability`: what foretells how often it is right
 - `classifier`: trains a sequence classifier on any backbone
 - `cli`: ``python -m crm train``
 """

@@ -83,8 +83,8 @@ class GeneralOptions:
 
     penalty: float = 3e-3
     llms: float = 100.0
-    duels: float = 100.0
-    annotated: float = 1.5
+    duels: float = 10.0
+    annotated: float = 15.0
     verdicts: float = 0.3
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from db.errors import BundleError
-from parsing.files import check_archive
+from parsing.archives import Archive, opened_archive
 from parsing.limits import ParseError, check_value
 
 # The earliest time a zip can hold: with the real one, equal bundles would give different files.
@@ -55,39 +55,34 @@ AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def opened(path: Path) -> Iterator[Archive]:
     """Yield the opened file; a BundleError raised within names the file.
 
     Raises BundleError: it is missing, no zip, or unpacks to more than is read.
     """
     try:
-        archive = zipfile.ZipFile(path)
+        with opened_archive(path) as archive:
+            try:
+                yield archive
+            except BundleError as error:
+                raise BundleError(f"The bundle {path} is malformed: {error}") from error
     except OSError as error:
         raise BundleError(f"Cannot read the bundle {path}: {error.strerror}.") from error
-    except zipfile.BadZipFile as error:
-        raise BundleError(f"The bundle {path} is not a zip file.") from error
-    with archive:
-        try:
-            check_archive(archive, path.stat().st_size)
-            yield archive
-        except ParseError as error:
-            raise BundleError(f"The bundle {path} is not read: {error}.") from error
-        except BundleError as error:
-            raise BundleError(f"The bundle {path} is malformed: {error}") from error
+    except ParseError as error:
+        raise BundleError(f"The bundle {path} is not read: {error}.") from error
 
 
-def member_bytes(archive: zipfile.ZipFile, member: str) -> bytes:
+def member_bytes(archive: Archive, member: str) -> bytes:
     """Return what a member holds. Raises BundleError: it is missing or damaged."""
     try:
         return archive.read(member)
     except KeyError:
         raise BundleError(f"{member} is missing.") from None
-    # A damaged member fails in zipfile, zlib or the file system, each with errors of its own.
-    except Exception as error:
+    except (ParseError, OSError) as error:
         raise BundleError(f"{member} is damaged: {error}.") from error
 
 
-def read_json_lines(archive: zipfile.ZipFile, member: str, kind: type[AnyEntry]) -> list[AnyEntry]:
+def read_json_lines(archive: Archive, member: str, kind: type[AnyEntry]) -> list[AnyEntry]:
     """Return a member's lines as entries. Raises BundleError: one of them, which it names, is none."""
     # Only "\n" ends a line: str.splitlines would also cut at the U+2028 that JSON texts may hold unescaped.
     lines = enumerate(member_bytes(archive, member).split(b"\n"), start=1)

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-import zipfile
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -48,6 +47,7 @@ from db.records import (
     ScoreKey,
     StepCount,
 )
+from parsing.archives import Archive
 
 _RESPONSES = re.compile(r"responses/(\d{1,6})\.jsonl")
 _REPRESENTATIONS = re.compile(r"representations/([^/]+)/(queries|\d{1,6})\.npz")
@@ -162,7 +162,7 @@ def bundle_digest(path: Path) -> str:
         raise BundleError(f"Cannot read the bundle {path}: {error.strerror}.") from error
 
 
-def _read_head(archive: zipfile.ZipFile) -> _ManifestHead:
+def _read_head(archive: Archive) -> _ManifestHead:
     head = read_entry(member_bytes(archive, MANIFEST), MANIFEST, _ManifestHead)
     if head.format_version != FORMAT_VERSION:
         raise BundleError(
@@ -172,17 +172,17 @@ def _read_head(archive: zipfile.ZipFile) -> _ManifestHead:
     return head
 
 
-def _sample(archive: zipfile.ZipFile) -> SampleRecord | None:
-    if SAMPLE not in archive.namelist():
+def _sample(archive: Archive) -> SampleRecord | None:
+    if SAMPLE not in archive.names:
         return None
     sample = read_entry(member_bytes(archive, SAMPLE), SAMPLE, _SampleEntry)
     counts = tuple(StepCount(count.step, count.kept) for count in sample.counts)
     return SampleRecord(sample.family, sample.version, sample.digest, sample.settings, counts)
 
 
-def _responses(archive: zipfile.ZipFile, llms: tuple[LLMRecord, ...]) -> dict[str, dict[str, str]]:
+def _responses(archive: Archive, llms: tuple[LLMRecord, ...]) -> dict[str, dict[str, str]]:
     responses: dict[str, dict[str, str]] = {}
-    for member in archive.namelist():
+    for member in archive.names:
         if match := _RESPONSES.fullmatch(member):
             texts = responses.setdefault(_llm_name(llms, match[1], member), {})
             for response in read_json_lines(archive, member, _ResponseEntry):
@@ -190,25 +190,25 @@ def _responses(archive: zipfile.ZipFile, llms: tuple[LLMRecord, ...]) -> dict[st
     return responses
 
 
-def _representations(archive: zipfile.ZipFile, llms: tuple[LLMRecord, ...]) -> dict[str, dict[str, bytes]]:
+def _representations(archive: Archive, llms: tuple[LLMRecord, ...]) -> dict[str, dict[str, bytes]]:
     representations: dict[str, dict[str, bytes]] = {}
-    for member in archive.namelist():
+    for member in archive.names:
         if (match := _REPRESENTATIONS.fullmatch(member)) and match[2] != "queries":
             llm = _llm_name(llms, match[2], member)
             representations.setdefault(match[1], {})[llm] = member_bytes(archive, member)
     return representations
 
 
-def _query_representations(archive: zipfile.ZipFile) -> dict[str, bytes]:
+def _query_representations(archive: Archive) -> dict[str, bytes]:
     return {
         match[1]: member_bytes(archive, member)
-        for member in archive.namelist()
+        for member in archive.names
         if (match := _REPRESENTATIONS.fullmatch(member)) and match[2] == "queries"
     }
 
 
-def _scores(archive: zipfile.ZipFile) -> tuple[BundledScores, ...]:
-    members = frozenset(archive.namelist())
+def _scores(archive: Archive) -> tuple[BundledScores, ...]:
+    members = frozenset(archive.names)
     if SCORES not in members:
         return ()
     found = []

@@ -6,7 +6,6 @@ without the matrices, which are ten times the size. It counts only beside the ve
 """
 
 import json
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,6 +36,7 @@ from db.bundle.contents import (
 )
 from db.errors import BundleError
 from db.records import ScoreKey, WinRateRecord
+from parsing.archives import Archive
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def score_record(scores: BundledScores | BundledWinRates) -> dict[str, Any]:
     }
 
 
-def read_records(archive: zipfile.ZipFile, member: str) -> tuple[WinRateRecord, ...]:
+def read_records(archive: Archive, member: str) -> tuple[WinRateRecord, ...]:
     """Return the win rates in a member. Raises BundleError: it is missing or malformed."""
     return tuple(
         WinRateRecord(**rate.model_dump()) for rate in read_json_lines(archive, member, _WinRateEntry)

@@ -121,9 +121,9 @@ FACTS = tuple(item.name for item in fields(LLMFacts) if str(item.type).startswit
 """The keys that hold facts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Catalogue:
-    """LLMs by name.
+    """LLMs by name; may be a key of what is kept.
 
     Attributes:
         llms: By their names in the catalogue.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
@@ -41,9 +42,23 @@ def with_minus(number: str) -> str:
     return number.replace("-", "−")
 
 
-_TEMPLATES = Environment(
+class _Templates(Environment):
+    """Looks into a dictionary for what a template takes from it before it looks for a method of that name.
+
+    Jinja does the reverse, by way of an exception for each cell of a table.
+    """
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return what a template calls ``obj.attribute``."""
+        if isinstance(obj, dict) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
+_TEMPLATES = _Templates(
     loader=FileSystemLoader(Path(__file__).with_name("templates")),
     autoescape=True,
+    auto_reload=False,
     undefined=StrictUndefined,
     extensions=[_JoinedLines],
 )

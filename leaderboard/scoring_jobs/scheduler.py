@@ -20,7 +20,7 @@ from crm.errors import CRMError
 from crm.protocol import CRM
 from db import DatabaseError
 from leaderboard.benchmark import LoadedBenchmark
-from leaderboard.errors import BusyError, LeaderboardError
+from leaderboard.errors import BusyError, ClientBusyError, LeaderboardError
 from leaderboard.limits import Limits, variable
 from leaderboard.logs import told
 from leaderboard.scoring_jobs.progress import Progress, State
@@ -31,6 +31,8 @@ from leaderboard.statistics.win_rate import Mask
 JUDGES_VARIABLE = variable("judges_at_once")
 ANYBODY = ""
 """A subscriber that never leaves: its jobs are finished even if no page shows them."""
+
+_CLIENT_ENDS = "\n"
 
 _LEASE = 180.0
 """Seconds for which a subscription lasts since the page last asked; browsers slow hidden pages down to a
@@ -59,6 +61,15 @@ class _Subscription:
     since: float
     stopped: bool = False
     lasted: bool = False
+
+
+def subscriber_of(client: str, what: str) -> str:
+    """Return the name of one of a client's subscribers, which are held to what one client may have at work.
+
+    Args:
+        what: Tells it from the client's other subscribers.
+    """
+    return f"{client}{_CLIENT_ENDS}{what}"
 
 
 def _begun(selected: Mask) -> _Subscription:
@@ -138,13 +149,16 @@ class Scheduler:
 
         A job that the subscriber has stopped, or that failed before its eyes, stays so until ``resume``.
 
-        Raises BusyError: It would have to wait, and too many wait already.
+        Raises:
+            ClientBusyError: The subscriber's client has as many at work as one may (see ``subscriber_of``).
+            BusyError: It would have to wait, and too many wait already.
         """
         with self._changed:
             if subscriber != ANYBODY:
                 self._leave_others(job, subscriber)
             subscription = job.subscriptions.get(subscriber)
             if subscription is None:
+                self._check_share(job, subscriber)
                 self._check_room(job)
                 job.error = None
                 subscription = job.subscriptions[subscriber] = _begun(selected)
@@ -161,8 +175,9 @@ class Scheduler:
             self._changed.notify_all()
 
     def resume(self, job: ScheduledTask, subscriber: str) -> None:
-        """Go on after a stop or an error. Raises BusyError: Too many wait already."""
+        """Go on after a stop or an error. Raises as ``subscribe``."""
         with self._changed:
+            self._check_share(job, subscriber)
             self._check_room(job)
             job.error = None
             if subscriber in job.subscriptions:
@@ -264,6 +279,17 @@ class Scheduler:
         """Return the waiting jobs, those that start first at the beginning."""
         return sorted(self._queue, key=_is_left)
 
+    def _check_share(self, job: ScheduledTask, subscriber: str) -> None:
+        """Raise a ClientBusyError if the subscriber's client waits for as many other jobs as one may."""
+        client, ends, _ = subscriber.partition(_CLIENT_ENDS)
+        others = (other for other in (*self._running, *self._queue) if other is not job)
+        most = self._limits.judging_of_client
+        if ends and sum(_is_wanted_by(other, client + ends) for other in others) >= most:
+            raise ClientBusyError(
+                f"{most:,} rankings that you asked for are at work or wait for slow judges already: ask "
+                "again when one of them has finished."
+            )
+
     def _check_room(self, job: ScheduledTask) -> None:
         """Raise a BusyError if the job would have to wait behind as many as may wait."""
         most = self._limits.judging_waiting
@@ -327,6 +353,18 @@ class Scheduler:
                 return
             if job not in self._running and job not in self._queue:
                 del self._jobs[key]
+
+
+def _is_wanted_by(job: ScheduledTask, beginning: str) -> bool:
+    """Return whether a subscriber whose name begins so still asks for something that is left to do."""
+    now, todo = monotonic(), job.task.matrix.todo
+    return any(
+        name.startswith(beginning)
+        and not subscription.stopped
+        and now - subscription.seen <= _LEASE
+        and bool(todo[:, subscription.selected].any())
+        for name, subscription in job.subscriptions.items()
+    )
 
 
 def _is_left(job: ScheduledTask) -> bool:

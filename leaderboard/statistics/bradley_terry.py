@@ -13,9 +13,9 @@ which is estimated, so an LLM that answered only some categories may be stronger
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from scipy.special import expit, logit
 from leaderboard.errors import LeaderboardError
 from leaderboard.statistics.bootstrap import RESAMPLES, bootstrap_plan, shifted
 from leaderboard.statistics.columns import STATISTIC_COLUMNS
-from leaderboard.statistics.duels import Duels, Margins, components, coverage, duels
+from leaderboard.statistics.duels import Duels, Margins, Meetings, coverage, duels
 from leaderboard.statistics.ranking import JudgeError, Ranking, best_first, drawn_once, rank_rated
 from leaderboard.statistics.win_rate import Mask
 
@@ -59,11 +59,17 @@ def fit_bradley_terry(won: _Array, pairs: _Array, start: _Array | None = None) -
     strength = logit(np.clip(rate, _LEAST_RATE, 1 - _LEAST_RATE)) if start is None else start.copy()
     for _ in range(_MAX_STEPS):
         expected = expit(strength[:, np.newaxis] - strength)
-        gradient = won - np.sum(pairs * expected, axis=1) - _RIDGE * strength
-        step = np.linalg.solve(_curvature(pairs, expected) + _RIDGE * np.eye(len(won)), gradient)
+        beaten = pairs * expected
+        gradient = won - beaten.sum(axis=1) - _RIDGE * strength
+        curvature = beaten * (
+            expected - 1
+        )  # as ``_curvature``, but there is nothing on the diagonal of pairs
+        curvature.flat[:: len(won) + 1] = _RIDGE - curvature.sum(axis=1)
+        step = np.linalg.solve(curvature, gradient)
+        largest = np.abs(step).max(initial=0)
         # Newton overshoots where the curve is flat: two units of log-odds a step are safe and soon enough.
-        strength += np.clip(step, -_LARGEST_STEP, _LARGEST_STEP)
-        if np.abs(step).max(initial=0) < _SMALL_STEP:
+        strength += step if largest <= _LARGEST_STEP else np.clip(step, -_LARGEST_STEP, _LARGEST_STEP)
+        if largest < _SMALL_STEP:
             break
     return np.asarray(strength - strength.sum() / max(1, len(strength)))
 
@@ -102,7 +108,7 @@ class BradleyTerry:
         """[L], on how many queries each strength rests."""
         return np.asarray(np.sum(self.duels.fought > 0, axis=1))
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, _Array]:
         """[L] for each of ``STATISTIC_COLUMNS``, by its key."""
         outcome, weight = self.duels.outcome, self.duels.weight
@@ -134,18 +140,19 @@ class BradleyTerry:
         samples = np.full((resamples, len(self.strength)), np.nan, dtype=np.float32)
         if not self.compared.any():
             return samples
-        scores, seen = self._resampled(resamples, seed)
-        moved = scores.sum(axis=0) @ self._towards_win_rate
-        sampled = np.clip(self.win_rate + moved, 0.0, 1.0)
+        scores = np.zeros(samples.shape[::-1])
+        for rows, score in self._resampled(resamples, seed):
+            scores[rows] += score.T
+        sampled = np.clip(self.win_rate + scores.T @ self._towards_win_rate, 0.0, 1.0)
+        seen = self._draws(resamples, seed).seen
         return np.where(seen & self.compared, sampled, np.nan).astype(np.float32)
 
     def mistaken(self, drawn: NDArray[np.float32], *, seed: int = 0) -> NDArray[np.float32]:
         """Return win rates ``[B, L]``, as ``drawn``, with what the judge and lacking categories hide."""
-        random = np.random.default_rng(seed)
-        of_strength = random.normal(size=drawn.shape) * (np.asarray(self.judge_error) / np.sqrt(2))
-        error = of_strength @ self._to_log_odds
+        of_judge, of_categories = _normal_errors(drawn.shape, seed)
+        error = of_judge * (np.asarray(self.judge_error) / np.sqrt(2)) @ self._to_log_odds
         if self.between_categories:
-            error += self.between_categories * random.normal(size=drawn.shape) @ self._root_of_unknown.T
+            error += self.between_categories * of_categories @ self._root_of_unknown.T
         return shifted(drawn, error) if error.any() else drawn
 
     @cached_property
@@ -157,7 +164,11 @@ class BradleyTerry:
         """
         if len(self.duels.share) == 1 or not self.compared.any():
             return 0.0
-        scores, _ = self._resampled(RESAMPLES, seed=0, first=_FOR_VARIANCE)
+        scores = np.zeros((len(self.duels.share), min(_FOR_VARIANCE, RESAMPLES), len(self.strength)))
+        for of_category, (rows, score) in zip(
+            scores, self._resampled(RESAMPLES, 0, _FOR_VARIANCE), strict=True
+        ):
+            of_category[:, rows] = score
         curvature, pulled, spread = self._curvatures, self._pulled, self._spread_of_pulled
         step = scores.sum(axis=0) @ self._inverse
         left = found = by_unit = 0.0
@@ -239,19 +250,79 @@ class BradleyTerry:
         variance, axes = np.linalg.eigh(self._to_log_odds.T @ of_strength @ self._to_log_odds)
         return np.asarray(axes * np.sqrt(np.where(variance > _NOTHING, variance, 0.0)))
 
-    def _resampled(self, resamples: int, seed: int, first: int | None = None) -> tuple[_Array, Mask]:
-        """Gradients by category ``[C, B, L]``, and who has an answer in the resample ``[B, L]``."""
-        counts = bootstrap_plan(self.strata, resamples=resamples, seed=seed).counts[:first]
-        both = np.concatenate([self._residual, self.duels.fought]).astype(np.float32)
-        seen = np.zeros((len(counts), len(self.strength)), dtype=np.bool_)
-        scores = np.zeros((len(self.duels.share), *seen.shape))
-        for number, score in enumerate(scores):
-            inside = self.duels.category == number
-            residual, fought = np.split(counts[:, inside].astype(np.float32) @ both[:, inside].T, 2, axis=1)
-            weight = both[len(self.strength) :, inside].sum(axis=1)
-            np.divide(residual * weight, fought, out=score, where=fought > 0)
-            seen |= fought > 0
-        return scores, seen
+    def _resampled(
+        self, resamples: int, seed: int, first: int | None = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """Yield for each category who answered any of it ``[l]``, and their gradients in it ``[B, l]``.
+
+        Args:
+            first: So many of the resamples alone; all by default.
+        """
+        residual = self._residual.astype(np.float32)
+        for draw in self._draws(resamples, seed).by_category:
+            counts, fought = draw.counts[:first].astype(np.float32), draw.fought[:first]
+            won = counts @ residual[np.ix_(draw.rows, draw.queries)].T
+            score = np.zeros_like(fought)
+            np.divide(won * draw.weight, fought, out=score, where=fought > 0)
+            yield draw.rows, score
+
+    def _draws(self, resamples: int, seed: int) -> _Draws:
+        return _draws(self.duels.meetings, self.strata.tobytes(), self.strata.dtype, resamples, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _DrawsOfCategory:
+    """What B resamples draw of a category that l LLMs answered any of.
+
+    Attributes:
+        rows: [l], which LLMs.
+        queries: [q], which queries.
+        counts: [B, q], how often each is drawn.
+        fought: [B, l], weight of the duels that are drawn.
+        weight: [l], weight of all duels.
+    """
+
+    rows: NDArray[np.intp]
+    queries: NDArray[np.intp]
+    counts: NDArray[np.uint8]
+    fought: NDArray[np.float32]
+    weight: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class _Draws:
+    """What resamples draw of who meets whom, which is the same whatever is asked.
+
+    Attributes:
+        seen: [B, L], who has an answer in the resample.
+    """
+
+    by_category: tuple[_DrawsOfCategory, ...]
+    seen: Mask
+
+
+@lru_cache(maxsize=4)
+def _draws(
+    meetings: Meetings, strata: bytes, dtype: np.dtype[np.integer], resamples: int, seed: int
+) -> _Draws:
+    """Return what resamples draw; raises as ``bootstrap_plan``."""
+    plan = bootstrap_plan(np.frombuffer(strata, dtype=dtype), resamples=resamples, seed=seed)
+    fought = meetings.fought.astype(np.float32)
+    seen = np.zeros((resamples, len(fought)), dtype=np.bool_)
+    found = []
+    for rows, queries in meetings.blocks:
+        counts, weights = plan.counts[:, queries], fought[:, queries]
+        drawn = counts.astype(np.float32) @ weights[rows].T
+        seen[:, rows] |= drawn > 0
+        found.append(_DrawsOfCategory(rows, queries, counts, drawn, weights.sum(axis=1)[rows]))
+    return _Draws(tuple(found), seen)
+
+
+@lru_cache(maxsize=2)
+def _normal_errors(shape: tuple[int, ...], seed: int) -> tuple[_Array, _Array]:
+    """Return errors [B, L] with a standard deviation of 1, of the judge and of what is not answered."""
+    random = np.random.default_rng(seed)
+    return random.normal(size=shape), random.normal(size=shape)
 
 
 def win_rates_of(strength: _Array) -> _Array:
@@ -287,7 +358,8 @@ def bradley_terry(
     known = np.where(compared[:, np.newaxis], margins.asked, np.nan)
     among = Margins(known, margins.penalty, margins.alike, margins.surely)
     found = duels(among, categories, used=used, weights=weights, soft=soft)
-    strength = _strengths(found.won.sum(axis=1), found.pairs.sum(axis=0))
+    met = found.meetings
+    strength = _strengths(found.won.sum(axis=1), met.all_pairs, met.connected)
     if np.any(judge_error):  # of what neither has there is nothing to be mistaken
         judge_error = judge_error * among.share_decided(used)
     return BradleyTerry(found, strength, strata[found.kept], judge_error)
@@ -386,14 +458,15 @@ def duels_by_category(found: BradleyTerry, categories: NDArray[np.integer], coun
     columns = np.full((len(found.strength), count), np.nan)
     for number, category in enumerate(np.unique(categories[fought.kept])):
         if category >= 0:
-            won = fought.won[:, fought.category == number].sum(axis=1)
-            columns[:, category] = win_rates_of(_strengths(won, fought.pairs[number], found.strength))
+            won, connected = fought.won[:, fought.category == number], fought.meetings.connected_within
+            columns[:, category] = win_rates_of(
+                _strengths(won.sum(axis=1), fought.pairs[number], connected[number], found.strength)
+            )
     return columns
 
 
-def _strengths(won: _Array, pairs: _Array, start: _Array | None = None) -> _Array:
-    """Strengths [L] of the largest group that chains of duels connect; NaN for everybody else."""
-    compared = np.asarray(components(pairs) == 0)
+def _strengths(won: _Array, pairs: _Array, compared: Mask, start: _Array | None = None) -> _Array:
+    """Strengths [L] of the LLMs that chains of duels connect; NaN for everybody else."""
     guess = None if start is None else np.nan_to_num(start[compared])
     strength = np.full(len(won), np.nan)
     strength[compared] = fit_bradley_terry(won[compared], pairs[np.ix_(compared, compared)], guess)

@@ -7,7 +7,10 @@ so that a category weighs the same for every LLM that answered it, however many 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +35,11 @@ _BLOCK_CELLS = 160_000
 _BALANCING_STEPS = 50
 _BALANCED = 1e-9
 
+# Of so many choices of queries is kept who meets whom: that is the same whatever is asked.
+_KEPT = 8
+
 _Array = NDArray[np.float64]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,15 +106,10 @@ class Margins:
 
     def share_decided(self, used: Mask) -> _Array:
         """[L], share of an LLM's duels on the queries in use that nobody ties; 1 for who fought none."""
-        tied = np.zeros(len(self.asked))
         standing = np.ascontiguousarray((self.asked - self.taken_off)[:, used].T)
         present = ~np.isnan(standing)
         fought = present.T @ (present.sum(axis=1) - 1.0)
-        step = max(1, _BLOCK_CELLS // max(1, len(self.asked)) ** 2)
-        for start in range(0, len(standing), step):
-            alike = _apart(standing[start : start + step]) < self.alike  # never where there is no response
-            tied += alike.sum(axis=(0, 2))
-        tied -= present.sum(axis=0)  # less each response with itself
+        tied = _ties(standing, self.alike)
         return np.asarray(1.0 - np.divide(tied, fought, out=np.zeros_like(tied), where=fought > 0))
 
     def _verdicts(self, asked: _Array, penalty: _Array, *, soft: bool) -> _Array:
@@ -164,7 +166,7 @@ def coverage(
     used: Mask,
     chosen: Mask | None = None,
 ) -> Coverage:
-    """Return who answered what and can be compared.
+    """Return who answered what and can be compared; who answered is all that counts, so it is kept.
 
     Args:
         asked: [L, Q], NaN where an LLM did not answer.
@@ -173,43 +175,120 @@ def coverage(
         used: [Q], which queries count.
         chosen: [K, Q], the queries of each topic that a person chose by name; none by default.
     """
-    present = _in_duels(asked, used)
     topics = np.zeros((0, len(used)), dtype=np.bool_) if chosen is None else chosen
+    arrays = _in_duels(asked, used), topics, np.asarray(categories, dtype=np.int64), used
+    return _coverage(*(_Known.of(values) for values in arrays), n_categories)
+
+
+@lru_cache(maxsize=_KEPT)
+def _coverage(
+    answers: _Known, chosen: _Known, of_query: _Known, in_use: _Known, n_categories: int
+) -> Coverage:
+    present, topics, categories, used = (known.values for known in (answers, chosen, of_query, in_use))
     inside = categories == np.arange(n_categories)[:, np.newaxis]  # [C, Q]
     counts = present.astype(np.float32)
     lacks = counts @ topics.T.astype(np.float32) == 0
     complete = counts * ~lacks.any(axis=1, keepdims=True)
     return Coverage(
-        answered=np.rint(counts @ inside.T.astype(np.float32)).astype(np.int64),
-        queries=np.sum(inside & used, axis=1),
-        lacks=lacks,
-        component=components(complete @ complete.T),
+        answered=_shared(np.rint(counts @ inside.T.astype(np.float32)).astype(np.int64)),
+        queries=_shared(np.sum(inside & used, axis=1)),
+        lacks=_shared(lacks),
+        component=_shared(components(complete @ complete.T)),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Duels:
-    """The duels of L LLMs on the Q queries in use that at least two of them answered.
+class Meetings:
+    """Who meets whom on the Q queries in use that at least two of L LLMs answered, and how much that counts.
+
+    That is all of ``Duels`` that does not depend on what is asked, and shared by all of them; nobody may
+    write to it.
 
     Attributes:
-        won: [L, Q], weight of the duels that each response wins, half of those it ties.
-        fought: [L, Q], weight of all its duels; 0 where there is no response.
+        fought: [L, Q], weight of all duels of a response; 0 where there is none.
         pairs: [C, L, L], weight of the duels of each pair in each category; symmetric, 0 on the diagonal.
         category: [Q], from 0 to C − 1.
         share: [C], what each category counts, adding up to 1.
         weight: [Q], what each query counts, the largest at most 1.
         kept: [Q'], which of the queries that were given these are.
+        balance: [L, Q], of one response against one other: the product of both.
+        of_query: [Q], the factor of all duels of a query.
     """
 
-    won: _Array
     fought: _Array
     pairs: _Array
     category: NDArray[np.intp]
     share: _Array
     weight: _Array
     kept: Mask
-    _balance: _Array  # [L, Q], of one response against one other: the product of both
-    _of_query: _Array  # [Q], the factor of all duels of a query
+    balance: _Array
+    of_query: _Array
+
+    @cached_property
+    def all_pairs(self) -> _Array:
+        """[L, L], weight of the duels of each pair."""
+        return _shared(self.pairs.sum(axis=0))
+
+    @cached_property
+    def connected(self) -> Mask:
+        """[L], who is in the largest group that chains of duels connect."""
+        return _shared(components(self.all_pairs) == 0)
+
+    @cached_property
+    def connected_within(self) -> Mask:
+        """[C, L], who is in the largest such group of each category."""
+        return _shared(np.array([components(pairs) == 0 for pairs in self.pairs]))
+
+    @cached_property
+    def blocks(self) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:
+        """Of each category the LLMs that answered any of it, and its queries."""
+        inside = [np.flatnonzero(self.category == number) for number in range(len(self.share))]
+        return tuple(
+            (np.flatnonzero((self.balance[:, queries] > 0).any(axis=1)), queries) for queries in inside
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Duels:
+    """The duels of L LLMs on Q queries.
+
+    Attributes:
+        won: [L, Q], weight of the duels that each response wins, half of those it ties.
+        meetings: Who meets whom.
+    """
+
+    won: _Array
+    meetings: Meetings
+
+    @property
+    def fought(self) -> _Array:
+        """[L, Q], weight of all duels of each response."""
+        return self.meetings.fought
+
+    @property
+    def pairs(self) -> _Array:
+        """[C, L, L], weight of the duels of each pair in each category."""
+        return self.meetings.pairs
+
+    @property
+    def category(self) -> NDArray[np.intp]:
+        """[Q], from 0 to C − 1."""
+        return self.meetings.category
+
+    @property
+    def share(self) -> _Array:
+        """[C], what each category counts, adding up to 1."""
+        return self.meetings.share
+
+    @property
+    def weight(self) -> _Array:
+        """[Q], what each query counts, the largest at most 1."""
+        return self.meetings.weight
+
+    @property
+    def kept(self) -> Mask:
+        """[Q'], which of the queries that were given these are."""
+        return self.meetings.kept
 
     @property
     def outcome(self) -> _Array:
@@ -225,8 +304,9 @@ class Duels:
             expected: [L, L], probability that the LLM of the row beats that of the column; read as 0 on the
                 diagonal.
         """
+        balance = self.meetings.balance
         against = expected * ~np.eye(len(expected), dtype=np.bool_)
-        return np.asarray(self.won - self._of_query * self._balance * (against @ self._balance))
+        return np.asarray(self.won - self.meetings.of_query * balance * (against @ balance))
 
 
 def duels(
@@ -260,38 +340,87 @@ def duels(
     in_use = used & (all_weights > 0)
     if not in_use.any():
         raise LeaderboardError("No query is selected: choose at least one topic that has queries.")
-    present = _in_duels(margins.asked, in_use)
+    arrays = _in_duels(margins.asked, in_use), np.asarray(categories, dtype=np.int64), all_weights
+    met = _meetings(*(_Known.of(values) for values in arrays))
+    places = np.flatnonzero(met.kept)
+    won = np.zeros_like(met.balance)
+    for rows, inside in met.blocks:
+        cells = np.ix_(rows, inside)
+        won[cells] = _won(margins, np.ix_(rows, places[inside]), met.balance[cells], soft=soft)
+    return Duels(met.of_query * met.balance * won, met)
+
+
+@lru_cache(maxsize=_KEPT)
+def _meetings(answers: _Known, of_query: _Known, counts: _Known) -> Meetings:
+    """Return who meets whom.
+
+    Args:
+        answers: [L, Q], responses to queries in use that another LLM answered, too.
+        of_query: [Q], categories.
+        counts: [Q], weights.
+    """
+    present, categories, all_weights = (known.values for known in (answers, of_query, counts))
     kept = np.asarray(present.any(axis=0))
-    places = np.flatnonzero(kept)
     present, weight = present[:, kept], all_weights[kept]
     category = np.unique(categories[kept], return_inverse=True)[1].astype(np.intp)
-    of_query = weight / np.maximum(present.sum(axis=0) - 1, 1)
+    of_each = weight / np.maximum(present.sum(axis=0) - 1, 1)
     full = np.bincount(category, weights=weight)
-    balance, won = np.zeros((2, *present.shape))
+    balance = np.zeros(present.shape)
     pairs = np.zeros((len(full), len(present), len(present)))
     for number, total in enumerate(full):
         inside = np.flatnonzero(category == number)
         rows = np.flatnonzero(present[:, inside].any(axis=1))
         cells = np.ix_(rows, inside)
         here = present[cells].astype(np.float64)
-        shared = (here * of_query[inside]) @ here.T
+        shared = (here * of_each[inside]) @ here.T
         np.fill_diagonal(shared, 0.0)
         factor = _balanced(shared, np.minimum(total, MOST_UPWEIGHTED * (here @ weight[inside])))
         balance[cells] = factor[:, np.newaxis] * here
         pairs[number][np.ix_(rows, rows)] = factor[:, np.newaxis] * shared * factor
-        won[cells] = _won(margins, np.ix_(rows, places[inside]), balance[cells], soft=soft)
-    scale = of_query * balance
-    return Duels(
-        won=scale * won,
-        fought=scale * (balance.sum(axis=0) - balance),
-        pairs=pairs,
-        category=category,
-        share=full / max(float(full.sum()), np.finfo(np.float64).tiny),
-        weight=weight,
-        kept=kept,
-        _balance=balance,
-        _of_query=of_query,
+    return Meetings(
+        fought=_shared(of_each * balance * (balance.sum(axis=0) - balance)),
+        pairs=_shared(pairs),
+        category=_shared(category),
+        share=_shared(full / max(float(full.sum()), np.finfo(np.float64).tiny)),
+        weight=_shared(weight),
+        kept=_shared(kept),
+        balance=_shared(balance),
+        of_query=_shared(of_each),
     )
+
+
+@dataclass(frozen=True)
+class _Known:
+    """An array as a key of what is kept.
+
+    Attributes:
+        content: Its bytes, those of truth values eight in one.
+    """
+
+    content: bytes
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> _Known:
+        """Read an array."""
+        kept = np.packbits(values) if values.dtype == np.bool_ else values
+        return cls(kept.tobytes(), values.shape, values.dtype)
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The array, which nobody may write to."""
+        size = math.prod(self.shape)
+        if self.dtype != np.bool_:
+            return np.frombuffer(self.content, dtype=self.dtype).reshape(self.shape)
+        bits = np.unpackbits(np.frombuffer(self.content, dtype=np.uint8), count=size)
+        return bits.astype(np.bool_).reshape(self.shape)
+
+
+def _shared(values: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """Return an array that nobody may write to."""
+    values.flags.writeable = False
+    return values
 
 
 def components(shared: NDArray[np.floating]) -> NDArray[np.int64]:
@@ -353,10 +482,37 @@ def _won(margins: Margins, among: tuple[NDArray[np.intp], ...], balance: _Array,
         verdict = (_soft if soft else _hard)(standing[block], margins.alike)
         if penalty is not None:
             alike = _apart(asked[block]) < margins.alike
-            alike &= _apart(penalty[block]) < margins.surely
+            if np.ptp(penalty[block]) >= margins.surely:  # else no two penalties are so far apart
+                alike &= _apart(penalty[block]) < margins.surely
             np.copyto(verdict, 0.5, where=alike)
         won[block] = np.matmul(verdict, against[block, :, np.newaxis])[..., 0]
     return np.asarray(won.T - 0.5 * balance, dtype=np.float64)  # less what each would win of itself
+
+
+def _ties(standing: NDArray[np.floating], alike: float) -> _Array:
+    """Return how many others the responses of each column are alike with [L], of those to the same query.
+
+    Args:
+        standing: [Q, L], NaN where there is none.
+    """
+    present = ~np.isnan(standing)
+    n_present = present.sum(axis=1)
+    tied = np.zeros(standing.shape[1])
+    for n in np.unique(n_present[n_present > 1]).tolist():
+        rows = n_present == n
+        place = np.nonzero(present[rows])[1].reshape(-1, n)
+        values = np.take_along_axis(standing[rows], place, axis=1)
+        order = values.argsort(axis=1)
+        ordered, count = np.take_along_axis(values, order, axis=1), np.zeros(values.shape)
+        for step in range(1, n):
+            near = ordered[:, step:] - ordered[:, :-step] < alike
+            if not near.any():  # so nobody is alike with anybody who stands further away
+                break
+            count[:, step:] += near
+            count[:, :-step] += near
+        column = np.take_along_axis(place, order, axis=1)
+        tied += np.bincount(column.ravel(), weights=count.ravel(), minlength=len(tied))
+    return tied
 
 
 def _by_query(values: NDArray[np.floating]) -> NDArray[np.float32]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -117,7 +118,7 @@ class Estimate:
         """[L], on how many queries each win rate rests."""
         return np.asarray(np.sum(~np.isnan(self.outcome), axis=1))
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """[L] for each of ``STATISTIC_COLUMNS``, by its key."""
         return {column.key: column.values(self.outcome, self.weight) for column in STATISTIC_COLUMNS}
@@ -281,8 +282,8 @@ class Ranking:
     @property
     def under_floor(self) -> tuple[str, ...]:
         """The LLMs under the floor, best first; this ranking is of the others."""
-        everyone = () if self.without_floor is None else self.without_floor.llms
-        return tuple(llm for llm in everyone if llm not in self.llms)
+        everyone, ranked = () if self.without_floor is None else self.without_floor.llms, set(self.llms)
+        return tuple(llm for llm in everyone if llm not in ranked)
 
     @property
     def n_effective(self) -> NDArray[np.float64]:
@@ -405,17 +406,26 @@ class _Places:
     category_win_rate: NDArray[np.float64]
     missed: NDArray[np.integer]
 
+    @cached_property
+    def n_queries(self) -> NDArray[np.int64]:
+        """[L], on how many queries each win rate rests."""
+        return self.found.n_queries
+
+    @cached_property
+    def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Low and high ends of the win rates' intervals, [L] each, whoever else is ranked."""
+        found = self.found
+        return win_rate_interval(self.samples, found.win_rate, self.n_queries, found.columns["n_effective"])
+
     def among(self, chosen: NDArray[np.bool_]) -> Ranking:
         """Return the ranking of the chosen LLMs [L], with places among them."""
         found = self.found
         order = found.best_first(self.llms, self.missed)
         rows = order[chosen[order]]
-        win_rate, n_queries, samples = found.win_rate[rows], found.n_queries[rows], self.samples[:, rows]
-        missed = self.missed[rows]
+        win_rate, n_queries, missed = found.win_rate[rows], self.n_queries[rows], self.missed[rows]
         rank = _competition_ranks(win_rate, missed)
-        columns = {key: values[rows] for key, values in found.columns.items()}
-        ci_low, ci_high = win_rate_interval(samples, win_rate, n_queries, columns["n_effective"])
-        rank_low, rank_high = _rank_intervals(samples, rank, n_queries, missed)
+        ci_low, ci_high = (ends[rows] for ends in self.intervals)
+        rank_low, rank_high = _rank_intervals(self.samples[:, rows], rank, n_queries, missed)
         return Ranking(
             llms=tuple(self.llms[row] for row in rows),
             rank=rank,
@@ -425,7 +435,7 @@ class _Places:
             rank_low=rank_low,
             rank_high=rank_high,
             n_queries=n_queries,
-            columns=columns,
+            columns={key: values[rows] for key, values in found.columns.items()},
             category_names=self.category_names,
             category_win_rate=self.category_win_rate[rows],
             removed=_removed(found, rows, missed),

@@ -216,6 +216,8 @@ def import_table(
 ) -> str:
     """Import a table of responses as a benchmark, ready to rank; say so in a sentence (docs/importing.md).
 
+    All of it is stored when it is ready, or nothing.
+
     Args:
         file: Its name, whose ending says what it is.
         baseline: The LLM the others are compared to; the first of the file if none is named.
@@ -236,6 +238,7 @@ def import_table(
         path.write_bytes(content)
         # Written as one word each, so that no value can be taken for an option.
         command = [sys.executable, "-m", "precompute", "import", "table", str(path), f"--benchmark={slug}"]
+        command += ["--at-once"]  # whoever goes away, or a server that is killed, leaves no half of it
         command += [f"--baseline={baseline}"] if baseline else []
         command += [f"--title={title}"] if title else []
         output = Path(folder) / "output.txt"

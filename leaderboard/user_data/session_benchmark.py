@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -22,7 +23,7 @@ from leaderboard.result import Leaderboard
 from leaderboard.scoring_jobs.scheduler import ANYBODY
 from leaderboard.service import Service, filled, measured
 from leaderboard.statistics.duels import Margins
-from leaderboard.stored_arrays import Arrays
+from leaderboard.stored_arrays import Arrays, StackedArrays
 from leaderboard.user_data.session_data import SessionData, marked
 from leaderboard.view import View
 
@@ -75,7 +76,7 @@ class OwnBenchmark(LoadedBenchmark):
         given = self.material.responses[llm]
         return [given.get(query.external_id) for query in self.record.queries]
 
-    def _read_representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+    def _read_representation(self, name: str) -> StackedArrays:
         ids = [query.external_id for query in self.record.queries]
         return _stacked([self.material.rows(name, llm, ids) for llm in self.respondents])
 
@@ -92,7 +93,7 @@ class AddedLLMs(LoadedBenchmark):
         """What changes whenever the benchmark or the uploads do."""
         return self.stored.identity, tuple(material.key for material in self.responses.values())
 
-    def _read_representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+    def _read_representation(self, name: str) -> StackedArrays:
         ids = [query.external_id for query in self.record.queries]
         own = [material.rows(name, llm, ids) for llm, material in self.responses.items()]
         if self.record.baseline is None:
@@ -163,13 +164,18 @@ class OverlaidBenchmark(LoadedBenchmark):
         owner = self.added if llm in self.added.responses else self.stored
         return owner.arrays_at(name, llm, query)
 
-    def _read_representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+    def _read_representation(self, name: str) -> StackedArrays:
         stored, added, n = (
             self.stored.representation(name),
             self.added.representation(name),
             len(self.stored.llms),
         )
-        return {key: np.concatenate([stored[key][:n], added[key]]) for key in stored}
+
+        def joined(key: str) -> NDArray[Any]:
+            return np.concatenate([stored[key][:n], added[key]])
+
+        # Every session would hold what is largest of a stored benchmark once more.
+        return StackedArrays(tuple(stored), {}, joined, keep_large=False)
 
 
 def overlay(stored: LoadedBenchmark, materials: Sequence[SessionData]) -> LoadedBenchmark:
@@ -188,8 +194,9 @@ def overlay(stored: LoadedBenchmark, materials: Sequence[SessionData]) -> Loaded
     return OverlaidBenchmark(stored.database, replace(record, llms=(*record.llms, *own)), stored, added)
 
 
-def _stacked(rows: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
-    return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+def _stacked(rows: Sequence[Arrays]) -> StackedArrays:
+    stacked = {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+    return StackedArrays(tuple(stacked), stacked, stacked.__getitem__)
 
 
 _BENCHMARKS_KEPT = 4
@@ -228,6 +235,12 @@ class SessionService(Service):
                 for record in made
             ),
         ]
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Ask the database only once; see ``Service.at_one_moment``."""
+        with self._shared.at_one_moment():
+            yield
 
     def benchmark(self, slug: str) -> LoadedBenchmark:
         """Return a benchmark with the session's LLMs in it."""

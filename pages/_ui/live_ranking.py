@@ -81,7 +81,14 @@ def while_judging(
             stay()
         draw(so_far)
 
-    st.fragment(draw_again, run_every=_POLL_SECONDS if polled else None)()
+    def draw_finished() -> None:
+        draw_again()
+
+    # By another name it is another fragment, and the browser's clock for the one before it is stopped.
+    if polled:
+        st.fragment(draw_again, run_every=_POLL_SECONDS)()
+    else:
+        st.fragment(draw_finished)()
 
 
 def _ask(view: View, *, patience: float = 0.0) -> Leaderboard:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from urllib.parse import quote_plus
 
 import streamlit as st
 
@@ -57,6 +58,7 @@ from pages._ui.session import (
     palette,
     plain,
     service,
+    stay,
 )
 from pages._ui.share import offer_to_share
 from pages._ui.taste_test import offer_taste_test
@@ -193,12 +195,12 @@ def _table(catalogue: Catalogue, card: AnswerCard | None, whole: Leaderboard) ->
         st.html(below)
     if apart := not_compared_table(leaderboard, _link_to_llm(leaderboard), palette().accent):
         st.subheader(NOT_COMPARED, anchor=False)
-        if leaderboard.too_few:
-            st.button(
-                _rank_partial_label(len(leaderboard.too_few), len(leaderboard.not_compared)),
-                key="rank_partial",
-                on_click=lambda: change_view(keep_partial=True),
-            )
+        if leaderboard.too_few and st.button(
+            _rank_partial_label(len(leaderboard.too_few), len(leaderboard.not_compared)),
+            key="rank_partial",
+            on_click=lambda: change_view(keep_partial=True),
+        ):
+            stay()  # of its own the ranking would be drawn again for the view before
         st.html(apart)
 
 
@@ -374,7 +376,8 @@ def _link_to_llm(leaderboard: Leaderboard) -> Callable[[str], str]:
     """Return what gives the address of an LLM's page from its name; none where the session would be lost."""
     if _holds_something():
         return lambda _: ""
-    return lambda llm: leaderboard.view.to_link("llm", llm=llm)
+    beginning = leaderboard.view.to_link("llm", llm="")
+    return lambda llm: beginning + quote_plus(llm)
 
 
 def _look_inside(leaderboard: Leaderboard) -> None:

@@ -106,10 +106,13 @@ def import_table(
     benchmark: Slug,
     baseline: Baseline = None,
     title: Title = None,
+    at_once: Annotated[
+        bool, typer.Option("--at-once", help="Store nothing until all is ready, so that none of it is left.")
+    ] = False,
 ) -> None:
     """Import a table with the columns query or conversation, topic, llm, response, perhaps category, id."""
     check_slug(benchmark)
-    _import(read_table(file, benchmark), title, baseline)
+    _import(read_table(file, benchmark), title, baseline, at_once=at_once)
 
 
 @import_app.command("promptfoo")
@@ -155,9 +158,11 @@ def import_bundle(
     typer.echo(f"{slug}: {there}{contents_in_words(summary.bundle)}; {embedded_in_words(summary.embedded)}.")
 
 
-def _import(imported: ImportedBenchmark, title: str | None, baseline: str | None) -> None:
+def _import(
+    imported: ImportedBenchmark, title: str | None, baseline: str | None, *, at_once: bool = False
+) -> None:
     with open_database() as database:
-        summary = import_benchmark(database, imported, title=title, baseline=baseline)
+        summary = import_benchmark(database, imported, title=title, baseline=baseline, at_once=at_once)
     for notice in summary.notices:
         typer.echo(f"note: {notice}", err=True)
     against = "no baseline" if summary.baseline is None else f"baseline {summary.baseline}"

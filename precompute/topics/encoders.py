@@ -164,11 +164,16 @@ class EndpointEncoder:
         try:
             rows = sorted(reply["data"], key=lambda row: row["index"])
             numbered = [row["index"] for row in rows]
-            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+            numbers = np.array([row["embedding"] for row in rows])
         except (KeyError, TypeError, ValueError, OverflowError):
             raise UnavailableError(f"{self._the_endpoint} {_NO_EMBEDDINGS}.") from None
+        if numbers.size and numbers.dtype.kind not in _NUMBERS:
+            raise UnavailableError(f"{self._the_endpoint} {_NO_EMBEDDINGS}.")
+        with np.errstate(over="ignore"):  # what is too large is refused below
+            vectors: Vectors = numbers.astype(np.float32)
+            lengths = np.linalg.norm(vectors, axis=-1)
         whole = numbered == list(range(len(texts))) and vectors.ndim == _DIMENSIONS and vectors.size
-        if not whole or not np.isfinite(vectors).all():
+        if not whole or not (np.isfinite(lengths) & (lengths > 0)).all():
             raise UnavailableError(f"{self._the_endpoint} answers no embedding for each text: check 'model'.")
         return vectors
 
@@ -176,6 +181,8 @@ class EndpointEncoder:
 _EMBEDDINGS = "embeddings"
 _NO_EMBEDDINGS = "answers no embeddings: check 'url'"
 _DIMENSIONS = 2
+_NUMBERS = "iuf"
+"""Kinds of NumPy's types that are numbers: texts and truths are no embeddings, though they can be read so."""
 
 
 def _in_words(error: RequestError) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from anyio import create_task_group, wait_all_tasks_blocked
 from anyio.from_thread import start_blocking_portal
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from api.http import application
-from api.limits import MAX_BODY, MAX_CRITERIA, MAX_PAIRS, MAX_TEXT, BusyError, Desk
+from api.limits import MAX_BODY, MAX_CRITERIA, MAX_PAIRS, MAX_TEXT, BusyError, Desk, client_of
 from api.settings import Settings
 from crm.cli import main as crm_main
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
@@ -208,6 +209,28 @@ class TestSlowJudge:
 
         assert error(client.get(self.QUERY)) == (503, "The judge's server does not answer: start it.")
 
+    def test_one_client_leaves_room_for_others(
+        self, own_service: Service, judge: GatedCRM, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("USL_JUDGING_OF_CLIENT", "3")
+        service = Service(own_service.database)
+        app = application(lambda: service, Settings())
+        one, other = (
+            TestClient(app, "http://testserver/", client=(host, 1)) for host in ("2001:db8::1", "192.0.2.1")
+        )
+        same_network = TestClient(app, "http://testserver/", client=("2001:db8::2", 1))
+        asked_for = [f"rank?benchmark=dailybench&criterion={text}&crm=slow" for text in "abcd"]
+        found = [one.get(query) for query in asked_for]
+
+        assert [answer.status_code for answer in found] == [202, 202, 202, 429]
+        assert error(found[-1])[1].startswith("3 rankings that you asked for are at work or wait")
+        assert found[-1].headers["retry-after"].isdigit()
+        assert one.get(asked_for[0]).status_code == 202
+        assert same_network.get(asked_for[3]).status_code == 429
+        assert other.get(asked_for[3]).status_code == 202
+        judge.let(10_000)
+        service.close()
+
 
 class TestLists:
     def test_benchmarks(self, client: TestClient, service: Service) -> None:
@@ -344,6 +367,20 @@ class TestServer:
         assert Settings.from_environment({name: "", "USL_API_JUDGES": " , "}) == Settings()
         with pytest.raises(LeaderboardError, match="write on or off"):
             Settings.from_environment({name: "perhaps"})
+
+    @pytest.mark.parametrize(
+        ("host", "client"),
+        [
+            ("192.0.2.7", "192.0.2.7"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("2001:db8:0:1:2:3:4:5", "2001:db8:0:1::/64"),
+            ("/run/usl.sock", "/run/usl.sock"),
+            (None, ""),
+        ],
+    )
+    def test_a_client_is_told_by_its_address(self, host: str | None, client: str) -> None:
+        scope = {"type": "http", "client": None if host is None else (host, 1)}
+        assert client_of(Request(scope)) == client
 
     def test_more_than_can_wait_are_sent_away(self) -> None:
         desk, over = Desk(at_once=1, most_waiting=1), Event()

@@ -52,7 +52,10 @@ def test_what_caches_had_and_what_was_computed_is_counted(client: TestClient) ->
     client.get("/api/v1/rank?benchmark=dailybench&criterion=Friendly")
     assert asked("hit") > hits
     assert asked("miss") == misses >= 1
-    assert figures(client)["usl_cache_kept", "benchmarks"] >= 1
+    found = figures(client)
+    assert found["usl_cache_kept", "benchmarks"] >= 1
+    assert found["usl_cache_bytes", "benchmarks"] > 1_000_000
+    assert found["usl_cache_bytes", "leaderboards"] > found["usl_cache_kept", "leaderboards"] >= 2
 
 
 def test_requests_are_counted_with_their_status_and_time(client: TestClient) -> None:

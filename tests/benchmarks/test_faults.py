@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -13,10 +14,10 @@ from time import monotonic, time
 import pytest
 
 from benchmarks._clock import MovedClock
-from benchmarks._faults import bound_by_permissions, full_disk, read_only
+from benchmarks._faults import NotBorneError, Seen, bound_by_permissions, full_disk, read_only
 from benchmarks._visitor import Run, Visitor
-from benchmarks.faults import FAULTS, main
-from benchmarks.first_paint import Server, free_port
+from benchmarks.faults import FAULTS, Piece, chosen_faults, joined, kept, main, tried
+from benchmarks.first_paint import MeasurementError, Server, free_port
 
 _WRITES = """
 import sys
@@ -47,6 +48,63 @@ def test_kills_are_tried_at_twenty_moments() -> None:
         "kill −9 of an import beside the server",
         "kill −9 of the server during an import in the browser",
     ]
+
+
+def test_a_run_is_made_in_pieces_and_joined(tmp_path: Path) -> None:
+    first, *_, last = FAULTS
+    Piece(last, seed=0, tried=1, said=["Wait."]).keep(tmp_path)
+    Piece(first, seed=0, tried=5, failed=["no ranking at all"], said=["Gone."]).keep(tmp_path)
+    Piece(first, seed=1, tried=8).keep(tmp_path)
+    Piece(first, seed=1, tried=10, said=["Gone.", "Back."]).keep(tmp_path)  # the same again
+
+    assert joined(kept(tmp_path)) == [
+        (first, "15", "14", "Gone. / Back.", "no ranking at all"),
+        (last, "1", "1", "Wait.", "–"),
+    ]
+    assert joined(kept(tmp_path / "not-there")) == []
+
+
+def test_a_fault_is_tried_at_moments_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[float] = []
+
+    def strikes(folder: Path, seen: Seen, draw: random.Random) -> None:
+        assert (folder / "usl.sqlite3").read_text() == "filled"
+        drawn.append(draw.random())
+        seen.said.append(f"Not in {folder}.")
+        if len(drawn) == 2:
+            raise NotBorneError(f"gone from {folder}")
+
+    monkeypatch.setitem(FAULTS, "lightning", (strikes, True))
+    filled, pieces = tmp_path / "filled", tmp_path / "pieces"
+    filled.write_text("filled")
+    piece = tried("lightning", filled, 3, seed=5, kept_in=pieces)
+
+    assert piece == Piece("lightning", 5, 3, ["gone from …"], ["Not in …."])
+    assert kept(pieces) == [piece]
+    assert len(set(drawn)) == 3
+    assert tried("lightning", filled, 3, seed=5, kept_in=None).tried == 3
+    assert drawn[3:] == drawn[:3]
+    tried("lightning", filled, 1, seed=6, kept_in=None)
+    assert drawn[6] not in drawn[:6]
+
+
+def test_what_is_no_piece_is_refused(tmp_path: Path) -> None:
+    Piece("rain", seed=0).keep(tmp_path)
+    with pytest.raises(MeasurementError, match=r"rain\.0\.json is of no fault"):
+        kept(tmp_path)
+    (tmp_path / "rain.0.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(MeasurementError, match="holds no piece"):
+        kept(tmp_path)
+
+
+def test_faults_are_chosen_by_words() -> None:
+    assert chosen_faults(None) == list(FAULTS)
+    assert chosen_faults(["PostgreSQL", "connection"]) == [
+        "PostgreSQL goes away and comes back",
+        "a visitor's connection breaks",
+    ]
+    with pytest.raises(MeasurementError, match="No fault has rain in its name"):
+        chosen_faults(["rain"])
 
 
 def test_a_full_disk_takes_nothing_until_there_is_room_again(tmp_path: Path) -> None:

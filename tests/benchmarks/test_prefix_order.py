@@ -9,7 +9,9 @@ from benchmarks.prefix_order import (
     CRITERIA,
     KINDS,
     ORDERS,
+    CacheCounts,
     Kind,
+    cache_counts,
     cached_tokens,
     measure,
     seconds_on,
@@ -18,7 +20,7 @@ from benchmarks.prefix_order import (
 )
 from crm.backends._classifier import CheckpointInfo
 from crm.backends.vllm_server import VLLMServerSettings, connect
-from crm.errors import CRMError
+from crm.errors import CRMError, UnavailableError
 from crm.protocol import Pair
 from tests.checkpoints import make_checkpoint, make_tokenizer
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
@@ -54,6 +56,7 @@ def test_whole_blocks_of_what_is_still_held_are_saved() -> None:
     assert cached_tokens([first, other, second], 1) == 0
     assert cached_tokens([first, other, second], 2) == 32
     assert cached_tokens([first, [1, *first]], 5) == 0
+    assert cached_tokens([first, second], 5, block=10) == 30
 
 
 def test_the_last_token_is_always_computed() -> None:
@@ -110,6 +113,46 @@ def test_a_server_is_sent_each_order_as_prompts_that_are_new_to_it(tmp_path: Pat
     assert len({tuple(prompt[:2]) for prompt in [*first, *second]}) == 1
 
 
+METRICS = """\
+# HELP vllm:prefix_cache_queries_total Prefix cache queries, in terms of number of queried tokens.
+# TYPE vllm:prefix_cache_queries_total counter
+vllm:prefix_cache_queries_total{engine="0",model_name="tiny"} 3000.0
+vllm:prefix_cache_queries_total{engine="1",model_name="tiny"} 1000.0
+vllm:prefix_cache_queries_created{engine="0",model_name="tiny"} 1.7960206726044278e+09
+vllm:prefix_cache_hits_total{engine="0",model_name="tiny"} 1.0e+03
+vllm:external_prefix_cache_queries_total{engine="0",model_name="tiny"} 7.0
+vllm:cache_config_info{_block_size_resolved="True",block_size="32",effective_attention_block_size="64",\
+enable_prefix_caching="True",num_cpu_blocks="None",num_gpu_blocks="128",num_gpu_blocks_override="99"} 1.0
+"""
+
+
+def test_a_servers_counts_are_read() -> None:
+    with ScriptedServer() as server:
+        server.on("/metrics", Answer(METRICS))
+        assert cache_counts(f"{server.url}/") == CacheCounts(4096, 32, 4000, 1000)
+
+
+def test_the_share_saved_is_of_what_was_asked_since() -> None:
+    before, after = CacheCounts(4096, 32, 1000, 900), CacheCounts(4096, 32, 1400, 1000)
+    assert after.saved_since(before) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(METRICS.replace("True", "False")), "start it with --enable-prefix-caching"),
+        (Answer("nothing to count"), "start it with --enable-prefix-caching"),
+        (Answer("", 404), "tells no metrics: start vLLM there"),
+    ],
+    ids=["switched off", "another kind", "no metrics"],
+)
+def test_a_server_that_keeps_no_prefixes_is_said(answer: Answer, said: str) -> None:
+    with ScriptedServer() as server:
+        server.on("/metrics", answer)
+        with pytest.raises(UnavailableError, match=said):
+            cache_counts(server.url)
+
+
 def test_a_server_without_a_judge_is_refused() -> None:
     with pytest.raises(CRMError, match="name its --model there, and its folder as --tokenizer"):
-        measure(url="http://127.0.0.1:9")
+        measure(url=["http://127.0.0.1:9"])

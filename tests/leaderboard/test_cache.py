@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Barrier, Event
 
 import numpy as np
@@ -75,6 +76,27 @@ def test_a_few_are_kept_however_large_they_are() -> None:
     assert [number in kept for number in range(5)] == [False, False, False, True, True]
 
 
+def test_what_grows_while_it_is_used_is_measured_anew() -> None:
+    kept: SharedCache[list[NDArray[np.uint8]]] = SharedCache(1000, bytes_of, grows=True)
+    first, second = ([np.zeros(300, dtype=np.uint8)] for _ in range(2))
+    for name, value in (("first", first), ("second", second)):
+        kept.get(name, lambda value=value: value)
+    assert kept.figures().size == 600
+
+    second.append(np.zeros(600, dtype=np.uint8))
+    assert kept.get("second", list) is second
+    assert ("first" in kept, "second" in kept, kept.figures().size) == (False, True, 900)
+    second.append(np.zeros(600, dtype=np.uint8))
+    assert kept.get("second", list) is second
+    assert kept.figures().kept == 0  # it has become larger than all that may be kept
+
+
+def test_figures_tell_the_true_size_of_what_is_kept_however_large() -> None:
+    kept: SharedCache[NDArray[np.uint8]] = SharedCache(1000, bytes_of, least=1, grows=True)
+    kept.get("large", lambda: np.zeros(5000, dtype=np.uint8))
+    assert kept.get("large", lambda: np.zeros(1, dtype=np.uint8)).nbytes == kept.figures().size == 5000
+
+
 def test_bytes_are_those_of_all_arrays_in_it() -> None:
     @dataclass
     class Holds:
@@ -84,3 +106,18 @@ def test_bytes_are_those_of_all_arrays_in_it() -> None:
 
     one, other = np.zeros(3), np.zeros(5, dtype=np.uint8)
     assert bytes_of((Holds(one, {"a": other, "b": other}), [other], None)) == 24 + 15
+
+
+def test_bytes_are_also_those_of_what_was_worked_out() -> None:
+    @dataclass(frozen=True)
+    class WorksOut:
+        one: NDArray[np.float64]
+
+        @cached_property
+        def twice(self) -> NDArray[np.float64]:
+            return np.concatenate([self.one, self.one])
+
+    value = WorksOut(np.zeros(3))
+    assert bytes_of(value) == 24
+    assert len(value.twice) == 6
+    assert bytes_of(value) == 24 + 48

@@ -1,15 +1,18 @@
 import dataclasses
 import threading
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from crm.embedded.representation import NAME
 from db import Database
 from db.bundle import bundle_digest, read_bundle, write_bundle
 from db.records import LLMRecord, QueryRecord
 from db.repositories import contents, scores
 from db.repositories.benchmarks import find_benchmark, get_benchmark
 from db.repositories.bundles import export_bundle, fill_from_bundle
+from db.repositories.representations import get_representation
 from db.serialization import text_sha256
 from precompute.embed import EmbedSummary
 from precompute.errors import PrecomputeError
@@ -303,3 +306,102 @@ def test_llms_that_a_file_only_names_are_shown_by_the_title_of_the_catalogue(
     with database.session() as session:
         record = get_benchmark(session, find_benchmark(session, "tiny"))
     assert [llm.title for llm in record.llms] == ["base", "GPT-5 mini", "nobody-knows-1"]
+
+
+TWO = {"base": {0: "base 0", 1: "base 1"}, "other": {0: "other 0"}}
+
+
+class TestAtOnce:
+    """Texts and representations are stored together, or not at all."""
+
+    def test_it_comes_to_the_same(
+        self, tmp_path: Path, database: Database, fitted: Fitted, embed: Embed
+    ) -> None:
+        other = Database.open(f"sqlite:///{tmp_path / 'other.sqlite3'}")
+        found = []
+        for each, at_once in ((database, False), (other, True)):
+            for imported in (
+                samples.dailybench(),
+                samples.imported(TWO),
+                samples.imported({"base": {0: "base, late"}, "third": {1: "third 1"}}),
+            ):
+                summary = import_benchmark(each, imported, fitted=fitted, embed=embed, at_once=at_once)
+            found.append((summary, without_dates(rows(each))))
+        other.close()
+
+        assert found[0] == found[1]
+
+    def test_one_that_ends_midway_leaves_nothing(
+        self, database: Database, fitted: Fitted, embed: Embed
+    ) -> None:
+        class Interrupted(samples.RecordingRepresentation):
+            def encode(self, texts, queries, progress=None):
+                if "other 0" in texts:
+                    raise KeyboardInterrupt
+                return super().encode(texts, queries, progress)
+
+        import_benchmark(database, samples.dailybench(), fitted=fitted, embed=embed)
+        before = rows(database)
+        with pytest.raises(KeyboardInterrupt):
+            import_benchmark(
+                database,
+                samples.imported(TWO),
+                fitted=Interrupted(**samples.fitted()),
+                embed=embed,
+                at_once=True,
+            )
+        assert rows(database) == before
+
+    def test_again_it_computes_nothing_and_changes_nothing(
+        self, database: Database, fitted: Fitted, embed: Embed
+    ) -> None:
+        import_benchmark(database, samples.imported(TWO), fitted=fitted, embed=embed, at_once=True)
+        before = rows(database)
+        fitted.encoded.clear()
+        again = import_benchmark(database, samples.imported(TWO), fitted=fitted, embed=embed, at_once=True)
+
+        assert (again.n_imported, again.n_present, again.embedded) == (0, 3, EmbedSummary(0, 3))
+        assert fitted.encoded == []
+        assert rows(database) == before
+
+    def test_what_another_benchmark_has_is_taken_over(
+        self, database: Database, fitted: Fitted, embed: Embed
+    ) -> None:
+        import_benchmark(database, samples.imported(TWO), fitted=fitted, embed=embed)
+        fitted.encoded.clear()
+        texts = {"base": {0: "base 0", 1: "another"}, "other": {0: "other 0"}}
+        second = samples.imported(texts, slug="second")
+        summary = import_benchmark(database, second, fitted=fitted, embed=embed, at_once=True)
+
+        assert fitted.encoded == ["another"]
+        assert summary.embedded == EmbedSummary(1, 2)
+
+    def test_what_others_import_meanwhile_is_made_ready_too(
+        self, database: Database, fitted: Fitted, embed: Embed
+    ) -> None:
+        class Overtaken(samples.RecordingRepresentation):
+            def encode(self, texts, queries, progress=None):
+                if "other 0" in texts:
+                    late = samples.imported({"base": {0: "base, late"}, "third": {0: "third 0"}})
+                    import_benchmark(database, late, fitted=fitted, embed=embed)
+                return super().encode(texts, queries, progress)
+
+        overtaken = Overtaken(**samples.fitted())
+        import_benchmark(database, samples.imported(TWO), fitted=overtaken, embed=embed, at_once=True)
+        with database.session() as session:
+            benchmark = find_benchmark(session, "tiny")
+            known = {
+                llm.name: get_representation(session, benchmark, llm.name, NAME)
+                for llm in get_benchmark(session, benchmark).llms
+            }
+        assert {llm: found is not None for llm, found in known.items()} == dict.fromkeys(
+            ("base", "other", "third"), True
+        )
+
+
+def without_dates(found: dict[str, list[tuple[object, ...]]]) -> dict[str, list[tuple[object, ...]]]:
+    """Rows without the moments at which they were written."""
+    return {
+        table: [tuple(value for value in row if not isinstance(value, datetime)) for row in of_table]
+        for table, of_table in found.items()
+    }

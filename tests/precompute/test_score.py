@@ -218,6 +218,8 @@ def test_a_list_is_scored_with_the_default_ranking(
 
 
 def test_win_rates_can_be_read_as_csv(own_database: Service, run_main: Run) -> None:
+    with own_database.database.session() as session:
+        scores.delete_win_rates(session, find_benchmark(session, "dailybench"))  # those that are shipped
     code, out, err = run_main(leaderboard_main, "win-rates", "--benchmark", "dailybench", "--crm", "longer")
     assert (code, out) == (2, "")
     assert "run “python -m precompute score --benchmark dailybench --crm longer”" in err

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,25 +56,10 @@ def checkpoint(dailybench: list[Pair], tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="session")
 def vllm_url(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a vLLM server that serves the checkpoint as ``tiny``."""
-    if not VLLM.exists():
-        pytest.fail("There is no .venv-vllm: run “make test-vllm”, which makes it.")
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    command = [VLLM, "-m", "vllm.entrypoints.openai.api_server", "--model", checkpoint]
-    command += ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", port]
-    command += ["--runner", "pooling", "--dtype", "bfloat16", "--enforce-eager"]
-    log = tmp_path_factory.mktemp("vllm") / "log"
-    with log.open("w") as output:
-        server = subprocess.Popen(
-            list(map(str, command)), env=offline(), stdout=output, stderr=output, start_new_session=True
-        )
-    try:
-        wait_until_healthy(f"{url}/health", server, log, seconds=_START_SECONDS)
+    # On a CPU it keeps blocks of 128 tokens else, longer than what prompts have in common here.
+    options = ("--runner", "pooling", "--block-size", "32")
+    with serving(checkpoint, "tiny", tmp_path_factory.mktemp("vllm") / "log", *options) as url:
         yield url
-    finally:
-        # The server has worker processes; together they are a process group of their own.
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(30)
 
 
 @pytest.fixture
@@ -101,6 +87,29 @@ enforce_eager = true
 """)
     monkeypatch.setenv("USL_CRMS", str(file))
     return file
+
+
+@contextmanager
+def serving(model: Path, name: str, log: Path, *options: str) -> Iterator[str]:
+    """Address of a vLLM server that serves a model under a name, started as docs/judges.md says for a CPU."""
+    if not VLLM.exists():
+        pytest.fail("There is no .venv-vllm: run “make test-vllm”, which makes it.")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [VLLM, "-m", "vllm.entrypoints.openai.api_server", "--model", model]
+    command += ["--served-model-name", name, "--host", "127.0.0.1", "--port", port]
+    command += ["--dtype", "bfloat16", "--enforce-eager", *options]
+    with log.open("w") as output:
+        server = subprocess.Popen(
+            list(map(str, command)), env=offline(), stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        wait_until_healthy(f"{url}/health", server, log, seconds=_START_SECONDS)
+        yield url
+    finally:
+        # The server has worker processes; together they are a process group of their own.
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(30)
 
 
 def offline() -> dict[str, str]:

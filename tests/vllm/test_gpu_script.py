@@ -1,6 +1,7 @@
 """The script for a machine with a GPU, in miniature: every stage."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from crm.protocol import Pair
 from tests.checkpoints import make_causal, make_tokenizer
 from tests.servers import free_port
-from tests.vllm.conftest import ROOT, VLLM, offline
+from tests.vllm.conftest import ROOT, VLLM
 
 pytestmark = [pytest.mark.vllm, pytest.mark.corpora]
 
@@ -24,14 +25,14 @@ def test_every_stage_runs_and_one_that_is_done_is_left_out(
         "PYTHON": sys.executable, "VLLM": str(VLLM), "OUT": str(tmp_path / "out"), "CORPORA": str(corpora),
         "BACKBONE": str(backbone), "LIMIT": "16", "EVAL_LIMIT": "4", "WINDOW": "512", "EPOCHS": "1",
         "WORKERS": "0", "PAIRS": "16", "DECODER_STEPS": "2", "PRECISION": "fp32", "PORT": str(free_port()),
-        "VLLM_OPTIONS": "--dtype bfloat16 --enforce-eager", "LLMS": "2", "TOPIC": "Humor & Entertainment",
+        "LLMS": "2", "TOPIC": "Humor & Entertainment", "HF_HUB_OFFLINE": "1",
         "USL_DATABASE_URL": f"sqlite:///{tmp_path / 'usl.sqlite3'}",
     }  # fmt: skip
 
     def run(*stages: str) -> str:
         done = subprocess.run(
             [ROOT / "benchmarks" / "gpu" / "run.sh", *stages],
-            cwd=tmp_path, env=offline() | os.environ | settings, capture_output=True, text=True, check=False,
+            cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout
@@ -60,3 +61,20 @@ def test_every_stage_runs_and_one_that_is_done_is_left_out(
     assert "pairs judged in 2 actors of Ray" in shown
     assert "pairs judged" not in run("serve", "actors", "alpaca")
     assert "16 pairs" not in run("ranking")
+    served, acted = (
+        win_rates(tmp_path / "out" / "tables" / f"{name}.md") for name in ("serve", "actors-vllm")
+    )
+    assert len(served) == 7
+    assert acted == pytest.approx(served, abs=0.05)
+
+    report = (tmp_path / "out" / "report.md").read_text()
+    seconds = re.findall(r"^\| ([a-z-]+) \| (\d+) \|$", report, re.MULTILINE)
+    assert {stage for stage, took in seconds if int(took)} >= {"smoke", "ranking", "serve", "actors"}
+    assert len(seconds) == 13
+    assert report.count("\n## ") == 1 + len(tables)
+
+
+def win_rates(table: Path) -> dict[str, float]:
+    """Win rates in a table of ``benchmarks.gpu.ranking``."""
+    cells = [line.split(" | ") for line in table.read_text().splitlines() if line.startswith("| ")][2:]
+    return {llm.removeprefix("| "): float(rate.removesuffix("%")) / 100 for llm, _, rate, *_ in cells}

@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.prefix_order import cache_counts
 from crm.criteria import CriteriaSet
 from crm.errors import CriterionError, UnavailableError
 from crm.protocol import CRM, Pair, Question
 from crm.registry import get_crm
+from leaderboard.service import Service
 from tests.vllm.conftest import LONG, SHORT
 
 pytestmark = pytest.mark.vllm
@@ -33,6 +35,25 @@ def test_it_agrees_with_transformers_on_the_same_checkpoint(
     assert np.abs(served - local).max() < 0.15
     sure = np.abs(local - 0.5) > 0.1
     assert ((served > 0.5) == (local > 0.5))[sure].all()
+
+
+def test_verdicts_do_not_depend_on_how_prompts_are_sent(judges: Path, dailybench: list[Pair]) -> None:
+    sample, criteria = dailybench[::90], CriteriaSet.of([SHORT])
+    together = probs(get_crm("served"), sample, criteria)
+    text = judges.read_text()
+    judges.write_text(text.replace("batch_size = 32\nconcurrency = 2", "batch_tokens = 300\nconcurrency = 8"))
+
+    assert judges.read_text() != text
+    assert probs(get_crm("served"), sample, criteria) == pytest.approx(together, abs=0.02)
+
+
+def test_what_prompts_have_in_common_is_computed_once(judges: Path, vllm_url: str, service: Service) -> None:
+    benchmark = service.benchmark("dailybench")
+    pairs = [pair for llm in benchmark.llms for pair in benchmark.pairs(llm)[:20] if pair is not None]
+    before = cache_counts(vllm_url)
+    probs(get_crm("served"), pairs, CriteriaSet.of(["Friendly, as to somebody whom one has known for years"]))
+
+    assert 0.05 < cache_counts(vllm_url).saved_since(before) < 0.5
 
 
 def test_texts_longer_than_the_servers_window_are_shortened(judges: Path) -> None:

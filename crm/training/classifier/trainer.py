@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -185,7 +186,7 @@ def make_optimizer(model: Any, options: Options) -> Optimizer:
 
     The head, which is all behind the stack of layers, learns ``head_lr_factor`` times as fast. Biases and
     norms, which are vectors, do not decay. With ``paged-8bit`` its moments are kept in 8 bits (Dettmers et
-    al. 2022).
+    al. 2022), except those of weights with fewer than 4,096 numbers.
 
     Raises:
         UnavailableError: bitsandbytes is not installed.
@@ -204,13 +205,16 @@ def make_optimizer(model: Any, options: Options) -> Optimizer:
 def _optimizer_class(options: Options) -> Any:
     if options.optimizer is choices.Optimizer.ADAMW:
         return AdamW
+    # It complains of what only layers in four bits lack.
+    logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
     try:
-        from bitsandbytes.optim import PagedAdamW8bit  # noqa: PLC0415
+        from bitsandbytes import optim  # noqa: PLC0415
     except ImportError as error:
         raise UnavailableError(
-            "The optimizer paged-8bit needs a package: pip install bitsandbytes installs it."
+            "The optimizer paged-8bit needs a package: pip install -r requirements-8bit.txt installs it."
         ) from error
-    return PagedAdamW8bit
+    # There is nothing to page where moments lie in the computer's memory already.
+    return optim.PagedAdamW8bit if torch.cuda.is_available() else optim.AdamW8bit
 
 
 def _groups(weights: Iterable[Parameter], lr: float, options: Options) -> list[dict[str, Any]]:

@@ -9,10 +9,7 @@ in memory and within limits.
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -22,6 +19,8 @@ from db.serialization import storable_text
 from leaderboard.elicitation.choice_model import ChoiceOutcome
 from leaderboard.elicitation.history.choices import ExportForm, LeftOut, PastChoice
 from leaderboard.errors import UploadError
+from parsing.archives import Archive, opened_archive
+from parsing.limits import ParseError
 
 MAX_UNPACKED_MEGABYTES = 100
 MAX_RATIO = 100
@@ -33,7 +32,6 @@ NOT_CONTINUED = "an answer was made again, but none of them was gone on with"
 
 _CONVERSATIONS = re.compile(r"conversations(-\d+)?\.json", re.IGNORECASE)
 _MEMBER = b"PK\x01\x02"
-_ENCRYPTED = 0x1
 
 _USER, _ASSISTANT = "user", "assistant"
 _TO_ALL = "all"
@@ -178,8 +176,8 @@ def conversation_files(content: bytes, file: str) -> Iterator[bytes]:
     if content.count(_MEMBER) > MAX_MEMBERS:
         raise UploadError(file, f"it holds more than {MAX_MEMBERS:,} files; upload conversations.json alone.")
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = [member for member in archive.infolist() if _is_conversations(member.filename)]
+        with opened_archive(content, whole=False) as archive:
+            members = [name for name in archive.names if _is_conversations(name)]
             if not members:
                 reason = "there is no conversations.json in it: upload an export of ChatGPT, or a table."
                 raise UploadError(file, reason)
@@ -188,10 +186,7 @@ def conversation_files(content: bytes, file: str) -> Iterator[bytes]:
                 unpacked = _unpacked(archive, member, left, file)
                 left -= len(unpacked)
                 yield unpacked
-    except UploadError:
-        raise
-    # Damaged archives make zipfile raise also a ValueError for a place before the beginning.
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError) as error:
+    except ParseError as error:
         raise UploadError(file, f"this is no ZIP archive that can be read ({error}).") from None
 
 
@@ -200,13 +195,12 @@ def _is_conversations(name: str) -> bool:
     return bool(_CONVERSATIONS.fullmatch(path.name)) and "__MACOSX" not in path.parts
 
 
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, file: str) -> bytes:
+def _unpacked(archive: Archive, member: str, most: int, file: str) -> bytes:
     """Return a member's bytes; its size is measured, whatever the archive says of it."""
-    if member.flag_bits & _ENCRYPTED:
+    if archive.is_locked(member):
         raise UploadError(file, "it is locked with a password: unpack it and upload conversations.json.")
-    most = min(most, MAX_RATIO * max(member.compress_size, 1))
-    with archive.open(member) as packed:
-        content = packed.read(most + 1)
+    most = min(most, MAX_RATIO * max(archive.packed_size(member), 1))
+    content = archive.read(member, most + 1)
     if len(content) > most:
         reason = f"it unpacks to more than {MAX_UNPACKED_MEGABYTES} MB, or is packed suspiciously well"
         raise UploadError(file, f"{reason}: upload a part of conversations.json.")

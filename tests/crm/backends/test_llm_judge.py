@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,34 @@ class TestVerdictByLogProbabilities:
         assert "- concise\n- Avoid: long words\n" in message["content"]
         assert re.search(r"one\n</answer_a>.*two\n</answer_b>", message["content"], re.DOTALL)
 
+    @pytest.mark.parametrize("keys", [{}, {"order_swap": True}, {"mode": "criterion"}])
+    def test_prompts_of_the_same_query_and_criteria_follow_each_other(
+        self, server: ScriptedServer, endpoint: MakeJudge, keys: dict[str, Any]
+    ) -> None:
+        def shown_first(body: dict[str, Any]) -> Answer:
+            prompt = body["messages"][0]["content"]
+            prob_a = 0.9 if "good\n</answer_a>" in prompt else 0.1
+            return Answer(completion(tokens={"A": prob_a, "B": 1 - prob_a}))
+
+        server.on(CHAT, shown_first)
+        asked = [
+            Question(CriteriaSet.of([wish]), Pair(f"How about {query}?", response, "other"))
+            for response in ("good", "bad", "worse", "very good")
+            for query in range(3)
+            for wish in ("concise", "friendly")
+        ]
+        verdicts = endpoint(concurrency=1, **keys).judge(asked)
+        sent = [body["messages"][0]["content"] for body in server.asked[CHAT]]
+        queries = [
+            (re.findall("- (.*)", prompt)[0], re.findall("How about (.)", prompt)[0]) for prompt in sent
+        ]
+
+        assert len(set(sent)) == len(sent) == len(asked) * (2 if "order_swap" in keys else 1)
+        assert len(list(groupby(queries))) == 2 * 3
+        assert [verdict.prob_a > 0.7 for verdict in verdicts] == [
+            "good" in question.pair.response_a for question in asked
+        ]
+
     def test_a_reply_without_a_verdict_is_undecided(
         self, server: ScriptedServer, endpoint: MakeJudge
     ) -> None:
@@ -208,7 +237,7 @@ class TestCriteria:
         endpoint(concurrency=1).judge(
             [Question(CriteriaSet((each,)), QUESTION.pair) for each in (wish, dislike)]
         )
-        first, second = (asked["messages"][0]["content"] for asked in server.asked[CHAT])
+        second, first = sorted(asked["messages"][0]["content"] for asked in server.asked[CHAT])
 
         assert first.replace("- humour", "- Avoid: humour") == second
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crm.backends.transformers_classifier import TransformersClassifier, load_transformers_classifier
-from crm.backends.vllm_server import batches_in_order, by_beginning
+from crm.backends.vllm_server import batches_in_order
+from crm.batches import by_beginning
 from crm.config import TransformersSettings
 from crm.criteria import CriteriaSet
 from crm.errors import ConfigError, CriterionError, UnavailableError
@@ -209,7 +210,10 @@ class TestFailures:
         vllm.on("/classify", Answer("", 429, {"Retry-After": "0"}))
         said = complaint(served(), questions)
 
-        assert said == f"The server at {vllm.where} is overloaded (status 429): try again later."
+        assert said == (
+            f"The server at {vllm.where} is overloaded (status 429): try again later, or lower 'concurrency' "
+            "in crms.toml."
+        )
         assert len(vllm.asked["/classify"]) == 2
 
     def test_it_is_down(self, judge: MakeJudge, questions: list[Question]) -> None:
@@ -234,6 +238,30 @@ class TestFailures:
         assert said.startswith(
             f"The server at {vllm.where} did not answer within 0.2 seconds: try again later"
         )
+        assert said.endswith("lower 'batch_tokens', 'batch_size' or 'concurrency' in crms.toml.")
+
+    @pytest.mark.parametrize(
+        ("answer", "advice"),
+        [
+            (Answer("", 500), "try again later, or lower 'batch_tokens' or 'concurrency' in crms.toml."),
+            (Answer("", 413), "lower 'max_length' or 'batch_tokens' in crms.toml."),
+            (
+                Answer({"error": {"message": "This model's maximum context length is 40 tokens."}}, 400),
+                "lower 'max_length' or 'batch_tokens' in crms.toml.",
+            ),
+            (
+                Answer({"error": {"message": "CUDA out of memory."}}, 400),
+                "lower 'max_length' or 'batch_tokens' in crms.toml.",
+            ),
+            (Answer({"error": {"message": "no such field"}}, 400), "check the judge's keys in crms.toml."),
+        ],
+    )
+    def test_what_is_too_much_for_it_is_to_be_asked_in_smaller_parts(
+        self, vllm: ScriptedServer, served: MakeJudge, questions: list[Question], answer: Answer, advice: str
+    ) -> None:
+        vllm.on("/classify", answer)
+
+        assert complaint(served(retries=0), questions).endswith(f"): {advice}")
 
     def test_it_sends_elsewhere(
         self, vllm: ScriptedServer, served: MakeJudge, questions: list[Question]

@@ -25,14 +25,10 @@ from crm.llm.endpoint import CHAT_PATH, read_completion
 from crm.llm.running import run_to_end
 from crm.protocol import Pair, Question
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
+from tests.lies import changed, is_a_sentence, lies
 
 QUESTION = Question(CriteriaSet.of(["concise"]), Pair("How?", "one", "two"))
 DEEP = "[" * 100_000 + "]" * 100_000
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.just(10**400),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
-    max_leaves=8,
-)
 REPLY: dict[str, Any] = {
     "choices": [
         {
@@ -58,23 +54,6 @@ REPLY: dict[str, Any] = {
 }
 
 
-def places(value: object, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Everything in a JSON value that could be something else."""
-    yield place
-    if isinstance(value, dict | list):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from places(inner, (*place, key))
-
-
-def changed(value: Any, place: tuple[str | int, ...], to: object) -> Any:
-    """The value with something else in one place."""
-    if not place:
-        return to
-    copy = value.copy()
-    copy[place[0]] = changed(value[place[0]], place[1:], to)
-    return copy
-
-
 def judge_at(server: ScriptedServer, **keys: Any) -> EndpointJudge:
     values = {"model": "m", "url": f"{server.url}/v1", "retries": 0, **keys}
     judge = make(JudgeTable("mine", "llm-judge", values, Path("crms.toml")))
@@ -94,17 +73,16 @@ def server() -> Iterator[ScriptedServer]:
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(list(places(REPLY))), ANYTHING, st.booleans())
+@given(lies(REPLY), st.booleans())
 def test_a_server_that_answers_anything_gives_a_verdict_or_a_sentence(
-    server: ScriptedServer, place: tuple[str | int, ...], value: object, logprobs: bool
+    server: ScriptedServer, answer: object, logprobs: bool
 ) -> None:
-    server.on("/v1/chat/completions", Answer(changed(REPLY, place, value)))
+    server.on("/v1/chat/completions", Answer(answer))
     judge = judge_at(server, logprobs=logprobs, price_prompt=1.0)
     try:
         [verdict] = judge.prob_a([QUESTION])
     except CRMError as error:
-        assert "\n" not in str(error)
-        assert len(str(error)) < 1_000
+        assert is_a_sentence(error), str(error)
     else:
         assert 0 <= verdict <= 1
         assert math.isfinite(judge.usage().cost or 0.0)

@@ -11,10 +11,16 @@ from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
 from crm.protocol import CRM
 from leaderboard.benchmark import LoadedBenchmark
-from leaderboard.errors import BusyError, LeaderboardError
+from leaderboard.errors import BusyError, ClientBusyError, LeaderboardError
 from leaderboard.scoring_jobs import scheduler as jobs_module
 from leaderboard.scoring_jobs.progress import State
-from leaderboard.scoring_jobs.scheduler import ANYBODY, JUDGES_VARIABLE, ScheduledTask, Scheduler
+from leaderboard.scoring_jobs.scheduler import (
+    ANYBODY,
+    JUDGES_VARIABLE,
+    ScheduledTask,
+    Scheduler,
+    subscriber_of,
+)
 from leaderboard.selection import queries_with
 from leaderboard.service import Service
 from leaderboard.statistics.win_rate import Mask
@@ -164,6 +170,50 @@ def test_whoever_waits_knows_their_place_and_only_so_many_may_wait(
     jobs.subscribe(wanted[2], "page 3", everything)  # what waits already may be shared
     jobs.stop(wanted[1], "page 1")
     jobs.subscribe(wanted[3], "page 4", everything)  # what nobody wants any more takes no place
+    judge.let(10_000)
+    jobs.close()
+
+
+def test_one_client_takes_no_more_than_its_share(
+    judge: GatedCRM, benchmark: LoadedBenchmark, everything: Mask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USL_JUDGING_OF_CLIENT", "2")
+    jobs = Scheduler()
+    wanted = [jobs.job(benchmark, judge, CriteriaSet.of([text])) for text in "abcd"]
+
+    def ask(client: str, place: int) -> None:
+        jobs.subscribe(wanted[place], subscriber_of(client, str(place)), everything)
+
+    ask("one", 0)
+    ask("one", 1)
+    ask("one", 0)  # again: it is at work already
+    with pytest.raises(ClientBusyError, match="2 rankings that you asked for are at work or wait"):
+        ask("one", 2)
+    ask("one and a half", 2)
+    jobs.subscribe(wanted[3], "page", everything)
+
+    jobs.stop(wanted[1], subscriber_of("one", "1"))
+    ask("one", 2)  # what it no longer wants does not count
+    with pytest.raises(ClientBusyError):
+        jobs.resume(wanted[1], subscriber_of("one", "1"))
+    judge.let(10_000)
+    jobs.wait(wanted[2], subscriber_of("one", "2"), everything, 60)
+    jobs.wait(wanted[0], subscriber_of("one", "0"), everything, 60)
+    ask("one", 3)  # nor does what has finished
+    jobs.close()
+
+
+def test_what_a_client_no_longer_asks_for_stops_counting(
+    judge: GatedCRM, benchmark: LoadedBenchmark, everything: Mask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USL_JUDGING_OF_CLIENT", "1")
+    jobs = Scheduler()
+    old, new = (jobs.job(benchmark, judge, CriteriaSet.of([text])) for text in "ab")
+    jobs.subscribe(old, subscriber_of("one", "old"), everything)
+    with pytest.raises(ClientBusyError):
+        jobs.subscribe(new, subscriber_of("one", "new"), everything)
+    monkeypatch.setattr(jobs_module, "_LEASE", -1.0)
+    jobs.subscribe(new, subscriber_of("one", "new"), everything)
     judge.let(10_000)
     jobs.close()
 

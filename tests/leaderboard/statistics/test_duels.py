@@ -119,7 +119,7 @@ class TestDuels:
         asked, category = drawn(5, 12, seed=3, answered=0.7), np.repeat([0, 1], 6)
         strength = np.array([0.4, -0.2, 0.1, 0.9, -1.0])
         found = fought(asked, category)
-        balance, of_query, kept = found._balance, found._of_query, asked[:, found.kept]
+        balance, of_query, kept = found.meetings.balance, found.meetings.of_query, asked[:, found.kept]
         won, residual = np.zeros_like(kept), np.zeros_like(kept)
         for i, j, query in np.ndindex(5, 5, kept.shape[1]):
             if i != j and not np.isnan(kept[[i, j], query]).any():

@@ -354,6 +354,23 @@ def test_an_import_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
     assert monotonic() - begun < 200
 
 
+def test_an_import_that_is_left_while_it_embeds_leaves_nothing(own_service: Service) -> None:
+    rows = [
+        f"Question {number}?,Mine,{llm},Answer {number} of {llm}: {'a few words ' * 20}\n"
+        for llm in ("alpha", "beta")
+        for number in range(1000)
+    ]
+    content = "query,topic,llm,response\n" + "".join(rows)
+
+    def leave(said: str) -> None:
+        if said.startswith("Embedding"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_table(own_service.database, content.encode(), "t.csv", "mine", on_progress=leave)
+    assert own_benchmarks(own_service.database) == {}
+
+
 def test_an_import_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin, "_MAX_IMPORT", 0.2)
     command = [sys.executable, "-c", TELLING.format(seconds=300)]

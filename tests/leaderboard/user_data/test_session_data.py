@@ -107,6 +107,20 @@ def test_a_sessions_representation_holds_stored_and_own_rows(service: Service) -
     np.testing.assert_array_equal(both["digest"][-2][answered], both["digest"][brevia][answered])
 
 
+def test_a_session_does_not_hold_the_largest_arrays_once_more(service: Service) -> None:
+    own = SessionService(service, (added(service, answers_of(service, "brevia")),))
+    rates(own, SHORT)
+    benchmark = own.benchmark("dailybench")
+    joined = benchmark.representation(NAME)
+    held = benchmark.nbytes
+    largest = ("features", "passages")
+    stored = sum(joined[name].nbytes for name in largest)
+
+    assert benchmark.nbytes == held < stored
+    assert joined["digest"] is joined["digest"]
+    assert joined["features"] is not joined["features"]
+
+
 def test_the_table_says_whose_it_is_and_shows_names_as_text(service: Service) -> None:
     name = "<script>alert(1)</script>"
     own = SessionService(service, (added(service, answers_of(service, "brevia"), name),))

@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from crm.embedded.encoder import sentence_encoder
 from crm.errors import ConfigError, UnavailableError
@@ -11,6 +12,7 @@ from precompute.topics.encoders import embed_queries, make_encoder
 from precompute.topics.settings import EncoderSettings
 from tests.crm.backends.scripted_server import Answer, ScriptedServer
 from tests.crm.llm.test_lying_endpoints import ENDLESS, OK, RawServer
+from tests.lies import is_a_sentence, lies
 from tests.precompute.topics import samples
 from tests.precompute.topics.test_discovery import queries
 
@@ -59,6 +61,45 @@ def test_a_model_that_the_hub_must_give_needs_a_network(monkeypatch: pytest.Monk
     encoder = make_encoder(EncoderSettings(backend="sentence-transformers", model="nobody/no-such-model"))
     with pytest.raises(UnavailableError, match="'nobody/no-such-model' cannot be loaded"):
         encoder.embed(TEXTS)
+
+
+EMBEDDINGS: dict[str, Any] = {
+    "object": "list",
+    "model": "embedder",
+    "data": [
+        {"object": "embedding", "index": index, "embedding": [0.5, -0.25, 1.0 + index]} for index in range(3)
+    ],
+    "usage": {"prompt_tokens": 9, "total_tokens": 9},
+}
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(answer=lies(EMBEDDINGS))
+def test_an_endpoint_that_answers_anything_gives_embeddings_or_a_sentence(
+    server: ScriptedServer, answer: object
+) -> None:
+    server.on(samples.EMBEDDINGS, Answer(answer))
+    try:
+        vectors = make_encoder(endpoint(server)).embed(TEXTS)
+    except UnavailableError as error:
+        assert is_a_sentence(error), str(error)
+    else:
+        assert vectors.dtype == np.float32
+        assert len(vectors) == len(TEXTS)
+        assert np.all(np.linalg.norm(vectors, axis=1) > 0)
+        assert np.isfinite(vectors).all()
+
+
+@pytest.mark.parametrize(
+    "vector", [["0.5", "1", "2"], [True, False, True], [0, 0.0, 0], [1e30, 1e30, 1.0], [10**200, 1, 1]]
+)
+def test_what_only_looks_like_an_embedding_is_none(server: ScriptedServer, vector: list[object]) -> None:
+    server.on(
+        samples.EMBEDDINGS,
+        Answer({"data": [{"index": index, "embedding": vector} for index in range(len(TEXTS))]}),
+    )
+    with pytest.raises(UnavailableError, match="answers no embedding"):
+        make_encoder(endpoint(server)).embed(TEXTS)
 
 
 def test_an_endpoint_is_asked_for_what_the_settings_say(

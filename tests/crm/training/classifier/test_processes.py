@@ -70,8 +70,9 @@ def furthest(one: Path, other: Path) -> float:
     [
         ("llama", {"loss": "classification", "epochs": 2}),
         ("bert", {"loss": "ranking", "epochs": 2, "shard": True, "freeze": 1, "group_by_length": True}),
+        ("llama", {"loss": "ranking", "epochs": 1, "shard": True, "pack": 128}),
     ],
-    ids=["each has the whole", "divided"],
+    ids=["each has the whole", "divided", "divided and packed"],
 )
 def test_two_processes_learn_what_one_does(tmp_path: Path, name: str, options: dict[str, Any]) -> None:
     backbone = BACKBONES[name](tmp_path / "backbone")

@@ -167,7 +167,7 @@ def test_moments_in_8_bits_need_a_package_that_is_named(
     backbone: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "bitsandbytes", None)
-    with pytest.raises(UnavailableError, match="pip install bitsandbytes"):
+    with pytest.raises(UnavailableError, match=r"pip install -r requirements-8bit\.txt"):
         train(backbone("bert"), _data(), tmp_path / "judge", replace(QUICK, optimizer=Optimizer.PAGED_8BIT))
 
 

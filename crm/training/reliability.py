@@ -1,0 +1,162 @@
+"""Fit what foretells how often verdicts under a single criterion are right.
+
+On annotated pairs of instructions that the judge was not trained on, every verdict under a single criterion
+is right or wrong; a logistic regression says how that goes with what can be seen of the criterion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import GroupKFold
+
+from crm.criteria import MAX_CRITERIA, CriteriaSet, Criterion
+from crm.data.pairs import Directions, LabelledPair
+from crm.embedded.encoder import ProgressCallback
+from crm.embedded.model import EmbeddedCRM
+from crm.embedded.reliability import COUNTED, KNOWN, WORDING, ForetoldReliability
+from crm.errors import CRMError
+from crm.protocol import Floats, Question
+
+_STRENGTH = 0.03
+"""Inverse of the penalty, chosen by instructions kept apart."""
+_FOLDS = 10
+_AT_ONCE = 200
+"""Questions that are judged together."""
+_EVEN = 0.5
+
+
+@dataclass(frozen=True)
+class SingleVerdicts:
+    """N verdicts under single criteria.
+
+    Attributes:
+        seen: Signs of their criteria ``[N, S]``.
+        right: Which are as the annotator's ``[N]``.
+        query: Number of the query ``[N]``.
+        kind: Kind of each criterion, as in ``crm.embedded.reliability`` ``[N]``.
+    """
+
+    seen: Floats
+    right: NDArray[np.bool_]
+    query: NDArray[np.int64]
+    kind: NDArray[np.int64]
+
+    def only(self, rows: NDArray[np.int64]) -> SingleVerdicts:
+        """Return some of them."""
+        return SingleVerdicts(self.seen[rows], self.right[rows], self.query[rows], self.kind[rows])
+
+
+@dataclass(frozen=True)
+class FoundReliability:
+    """How well it is foretold of queries that nothing was fitted to.
+
+    Attributes:
+        foretold: Share of right verdicts, by the rest of the queries ``[N]``.
+        area: Under the receiver operating characteristic: how often a right verdict is taken for surer than a
+            wrong one.
+        loss: Cross-entropy of the verdicts, in nats.
+        loss_of_mean: The same where all are taken for alike.
+    """
+
+    foretold: Floats
+    area: float
+    loss: float
+    loss_of_mean: float
+
+    def by_parts(self, right: NDArray[np.bool_], parts: int = 5) -> list[tuple[float, NDArray[np.bool_]]]:
+        """Return what was foretold on average, and which verdicts were right, of equal parts, least first."""
+        order = np.argsort(self.foretold, kind="stable")
+        return [(float(self.foretold[some].mean()), right[some]) for some in np.array_split(order, parts)]
+
+
+def single_verdicts(
+    judge: EmbeddedCRM, pairs: Sequence[Directions], progress: ProgressCallback | None = None
+) -> SingleVerdicts:
+    """Judge annotated pairs under each of their criteria alone.
+
+    Raises:
+        CRMError: The judge lacks what the signs are seen by.
+    """
+    items = list(chain.from_iterable(map(_alone, chain.from_iterable(pairs))))
+    prob = []
+    for start in range(0, len(items), _AT_ONCE):
+        some = items[start : start + _AT_ONCE]
+        prob += [each.prob_a for each in judge.judge([Question(item.criteria, item.pair) for item in some])]
+        if progress is not None:
+            progress(start + len(some), len(items))
+    place = {query: number for number, query in enumerate(dict.fromkeys(item.pair.query for item in items))}
+    return SingleVerdicts(
+        seen=_seen(judge, [next(iter(item.criteria)) for item in items]),
+        right=np.array(
+            [(p > _EVEN) == (item.label > 0) for p, item in zip(prob, items, strict=True)], dtype=np.bool_
+        ),
+        query=np.array([place[item.pair.query] for item in items], dtype=np.int64),
+        kind=np.array([judge.kind(next(iter(item.criteria))) for item in items], dtype=np.int64),
+    )
+
+
+def _alone(item: LabelledPair) -> list[LabelledPair]:
+    return [item.alone(criterion) for criterion in (*item.criteria, *item.extra)]
+
+
+def _seen(judge: EmbeddedCRM, criteria: Sequence[Criterion]) -> Floats:
+    """Return the signs of N criteria ``[N, S]``; each wording is read once."""
+    distinct = list({criterion.wording: criterion for criterion in criteria}.values())
+    rows: list[Floats] = []
+    for start in range(0, len(distinct), MAX_CRITERIA):
+        seen = judge.signs(CriteriaSet(tuple(distinct[start : start + MAX_CRITERIA])))
+        if seen is None:
+            raise CRMError("These weights have no concepts or no ordinary pairs: train them first.")
+        rows.extend(seen)
+    place = {criterion.wording: number for number, criterion in enumerate(distinct)}
+    return np.stack(rows)[[place[criterion.wording] for criterion in criteria]]
+
+
+def of_kinds(verdicts: SingleVerdicts) -> Floats:
+    """Return the share of right verdicts by kind of criterion ``[3]``, NaN where there are none."""
+    shares = [verdicts.right[verdicts.kind == kind] for kind in (COUNTED, KNOWN, WORDING)]
+    return np.array([each.mean() if len(each) else np.nan for each in shares], dtype=np.float32)
+
+
+def fit_reliability(verdicts: SingleVerdicts) -> ForetoldReliability:
+    """Return what foretells how often verdicts are right.
+
+    Raises:
+        CRMError: All verdicts are right, or all wrong.
+    """
+    if len(np.unique(verdicts.right)) == 1:
+        raise CRMError(f"All of {len(verdicts.right)} verdicts are alike: reliability needs more of them.")
+    middle, scale = verdicts.seen.mean(axis=0), verdicts.seen.std(axis=0)
+    scale = np.where(scale > 0, scale, np.float32(1.0))
+    fitted: Any = LogisticRegression(C=_STRENGTH, max_iter=1000)
+    fitted.fit((verdicts.seen - middle) / scale, verdicts.right)
+    weight = np.append(fitted.coef_[0], fitted.intercept_).astype(np.float32)
+    return ForetoldReliability(middle, scale, weight)
+
+
+def found_reliability(verdicts: SingleVerdicts) -> FoundReliability:
+    """Return how well reliability is foretold of queries that are left out in turn.
+
+    Raises:
+        CRMError: As ``fit_reliability``; or there are fewer than 10 queries.
+    """
+    if len(np.unique(verdicts.query)) < _FOLDS:
+        raise CRMError(f"Reliability needs verdicts on {_FOLDS} queries at least.")
+    foretold = np.zeros(len(verdicts.right), dtype=np.float32)
+    for others, own in GroupKFold(_FOLDS).split(verdicts.seen, groups=verdicts.query):
+        foretold[own] = fit_reliability(verdicts.only(others)).right(verdicts.seen[own])
+    same = np.full(len(foretold), verdicts.right.mean())
+    return FoundReliability(
+        foretold=foretold,
+        area=float(roc_auc_score(verdicts.right, foretold)),
+        loss=float(log_loss(verdicts.right, foretold)),
+        loss_of_mean=float(log_loss(verdicts.right, same)),
+    )
