@@ -27,7 +27,7 @@ from crm.errors import CRMError
 from crm.llm.prompt import PromptTemplate
 from crm.paths import CORPORA, PREFERENCES
 from crm.report_table import describe_machine
-from crm.training.classifier.backbone import Backbone, load_backbone
+from crm.training.classifier.backbone import Backbone, layer_stack, load_backbone
 from crm.training.classifier.examples import by_pair, prepare, read_examples
 from crm.training.classifier.options import Loss, Options, Precision
 from crm.training.classifier.packing import packed_rows
@@ -123,7 +123,13 @@ def _encoded(options: Options, loaded: Backbone, corpora: Path) -> list[list[Enc
 
 
 def _rows(
-    ways: Sequence[Way], items: Sequence[list[EncodedQuestion]], backbone: str, options: Options, n_timed: int
+    ways: Sequence[Way],
+    items: Sequence[list[EncodedQuestion]],
+    backbone: str,
+    options: Options,
+    *,
+    layers: int | None,
+    n_timed: int,
 ) -> Iterator[tuple[str, ...]]:
     planned = {way: steps_of(way, items, options.batch, options.seed) for way in ways}
     spent, read = dict.fromkeys(ways, 0.0), dict.fromkeys(ways, 0)
@@ -131,10 +137,15 @@ def _rows(
         pack: load_backbone(backbone, replace(options, pack=pack))
         for pack in dict.fromkeys(way.pack for way in ways)
     }
+    for each in loaded.values():
+        stack = layer_stack(each.model)
+        del stack[layers or len(stack) :]
     weights = loaded[None].model.state_dict(keep_vars=True)
     for each in loaded.values():
         each.model.load_state_dict(weights, assign=True)  # one copy in memory
     training = {pack: Training(each, options) for pack, each in loaded.items()}
+    for one in training.values():
+        one.seconds([min(items, key=lambda item: sum(_lengths([item])))])  # what is done only once
     for number in range(n_timed):
         for way in ways:
             # Spread over the epoch: of a few steps in a row all could be of short prompts.
@@ -162,6 +173,9 @@ def measure(  # noqa: PLR0917
     batch: Annotated[int, typer.Option(min=1, help="Pairs in one step.")] = 2,
     pack: Annotated[list[int] | None, typer.Option(help="Tokens in a row; repeatable.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Use so many pairs.")] = 600,
+    layers: Annotated[
+        int | None, typer.Option(min=1, help="Only the lowest layers; all cost the same.")
+    ] = None,
     steps: Annotated[int, typer.Option(min=1, help="Timed steps of each way.")] = 4,
     output: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
 ) -> None:
@@ -175,14 +189,14 @@ def measure(  # noqa: PLR0917
     ways += [Way(f"packed into rows of {tokens:,}", pack=tokens) for tokens in pack or (1024, 2048)]
     items = _encoded(options, load_backbone(backbone, options), corpora)
     lengths = np.array(_lengths(items))
+    model = f"{backbone}, its lowest {layers} layers" if layers else backbone
     Report(
         title="Training: padded, grouped, packed",
         columns=("prompts", "padding, of what is computed", "tokens of prompts a second", "times as fast"),
-        rows=tuple(_rows(ways, items, backbone, options, steps)),
-        note=f"{backbone}, {batch} pairs a step, which is {4 * batch} prompts, of {lengths.mean():.0f} "
-        f"tokens on average, nine in ten of {np.percentile(lengths, 5):.0f} to "
-        f"{np.percentile(lengths, 95):.0f}, the longest of {lengths.max():,}; {precision.value}, "
-        f"{steps} steps each. {describe_machine()}.",
+        rows=tuple(_rows(ways, items, backbone, options, layers=layers, n_timed=steps)),
+        note=f"{model}, {batch} pairs a step, which is {4 * batch} prompts, of {lengths.mean():.0f} tokens "
+        f"on average, nine in ten of {np.percentile(lengths, 5):.0f} to {np.percentile(lengths, 95):.0f}, "
+        f"the longest of {lengths.max():,}; {precision.value}, {steps} steps each. {describe_machine()}.",
     ).finish(output)
 
 

@@ -26,7 +26,7 @@ _JUDGED, _ESTIMATES, _CONTROL_TERMS = 32 * _MEGABYTE, 24 * _MEGABYTE, 32 * _MEGA
 _DEFAULTS, _LEADERBOARDS, _MISSES = 2 * _MEGABYTE, 12 * _MEGABYTE, 1 * _MEGABYTE
 _DERIVED = 16 * _MEGABYTE
 _BENCHMARKS = 256 * _MEGABYTE
-"""All bundled ones come to 190; one that is larger is kept by itself."""
+"""All bundled ones come to 165; one that is larger is kept by itself."""
 _FEW = 4
 """So many are kept of what every ranking of a benchmark needs, however large they are."""
 _TEXTS = 4_000

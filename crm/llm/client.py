@@ -331,7 +331,7 @@ class LLMClient:
             return self._error(kind, f"{what} (status {status})", passes=True, wait=wait)
         reason = f", “{one_line(self.without_key(message))}”" if message.strip() else ""
         what = f"refuses the request (status {status}{reason})"
-        too_long = status == httpx2.codes.REQUEST_ENTITY_TOO_LARGE or _SAYS_TOO_LONG.search(message)
+        too_long = status == httpx2.codes.CONTENT_TOO_LARGE or _SAYS_TOO_LONG.search(message)
         long_prompts = self.endpoint.kind == "pooling" and too_long
         kind = FailureKind.TOO_LONG if long_prompts else FailureKind.REFUSED_REQUEST
         return self._error(kind, what, code=code)

@@ -14,7 +14,7 @@ _ARENAS = 2
 _M_ARENA_MAX = -8
 """Of glibc's mallopt."""
 _VARIABLE = "MALLOC_ARENA_MAX"
-_SECONDS = 10.0
+_SECONDS = 5.0
 """Between two times that freed memory is given back, which takes some 5 ms and pages later take anew."""
 
 
