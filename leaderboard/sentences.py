@@ -237,9 +237,9 @@ _PROBABLY = "Probably about {}. Judged by that and by its wording"
 
 
 def reading_sentence(found: Reliability) -> str:
-    """Say how a criterion is read, how it is judged, and how often that was right where it was measured.
+    """Say how a criterion is read, how it is judged, and how often that is right where it can be foretold.
 
-    “Read as fewer emojis. Counted in every answer; a reader agreed 76 times in 100.”
+    “Read as fewer emojis. Counted in every answer; a reader would agree 76 times in 100.”
     """
     judged = _JUDGED[found.read_as]
     if found.reading and found.read_as is ReadAs.WORDING:
@@ -247,7 +247,7 @@ def reading_sentence(found: Reliability) -> str:
     elif found.reading:
         judged = f"Read as {found.reading}. {judged}"
     measured = not np.isnan(found.right)
-    agreed = f"; a reader agreed {100 * found.right:.0f} times in 100" if measured else ""
+    agreed = f"; a reader would agree {100 * found.right:.0f} times in 100" if measured else ""
     return f"{judged}{agreed}."
 
 

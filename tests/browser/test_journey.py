@@ -3,7 +3,7 @@
 import csv
 import re
 from pathlib import Path
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlencode
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -138,3 +138,22 @@ def test_markup_in_a_criterion_runs_nowhere(context: BrowserContext, app_url: st
     press(page.locator(f"{TABLE} tbody tr a").first)
     expect(page.get_by_text("Judged by: <img src=x onerror=alert(1)>")).to_be_visible()
     assert not said
+
+
+def test_llms_that_lack_a_part_of_the_choice_come_in_at_the_press_of_a_button(
+    desktop: BrowserContext, app_url: str
+) -> None:
+    page = desktop.new_page()
+    topics = urlencode([("topic", "Riddles with a twist"), ("topic", "Stories: everyday and open")])
+    page.goto(f"{app_url}?benchmark=modern&{topics}")
+    rows = page.locator(f"{TABLE} tbody tr")
+    expect(rows.first).to_be_visible()
+    settle(page)
+    complete = rows.count()
+
+    press(page.locator(".st-key-rank_partial button"))
+
+    expect(page.locator(".st-key-rank_partial")).to_have_count(0)
+    settle(page)
+    assert "keep-partial=1" in page.url
+    assert rows.count() > 3 * complete

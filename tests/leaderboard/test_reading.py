@@ -22,9 +22,9 @@ def reading(criterion: Criterion, *, keep_unjudged: bool = False) -> CriterionRe
 @pytest.mark.parametrize(
     ("criterion", "badge", "begin"),
     [
-        ("Avoid: emojis", Badge.COUNTED, "Read as fewer emojis. Counted in every answer; a reader agreed "),
-        ("funny", Badge.STYLE, "Read as funny. Judged as a style that this judge knows; a reader agreed "),
-        ("the hero is a lighthouse keeper", Badge.WORDING, "Judged by its wording alone; a reader agreed "),
+        ("Avoid: emojis", Badge.COUNTED, "Read as fewer emojis. Counted in every answer; a reader would agree "),
+        ("funny", Badge.STYLE, "Read as funny. Judged as a style that this judge knows; a reader would agree "),
+        ("the hero is a lighthouse keeper", Badge.WORDING, "Judged by its wording alone; a reader would agree "),
     ],
 )
 def test_a_criterion_has_a_badge_and_a_sentence(criterion: str, badge: Badge, begin: str) -> None:
@@ -51,7 +51,7 @@ def test_what_was_not_measured_is_not_claimed() -> None:
     measured = Reliability(ReadAs.COUNTED, "at most 2 sentences", 0.764)
 
     assert reading_sentence(measured) == (
-        "Read as at most 2 sentences. Counted in every answer; a reader agreed 76 times in 100."
+        "Read as at most 2 sentences. Counted in every answer; a reader would agree 76 times in 100."
     )
     assert reading_sentence(Reliability(ReadAs.WORDING, "", math.nan)) == "Judged by its wording alone."
 
@@ -59,5 +59,5 @@ def test_what_was_not_measured_is_not_claimed() -> None:
 def test_of_what_names_nothing_it_is_said_what_it_is_probably_about() -> None:
     assert reading_sentence(Reliability(ReadAs.WORDING, "realistic and blunt", 0.76)) == (
         "Probably about realistic and blunt. Judged by that and by its wording; "
-        "a reader agreed 76 times in 100."
+        "a reader would agree 76 times in 100."
     )

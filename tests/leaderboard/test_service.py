@@ -1,6 +1,7 @@
 import html
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -199,6 +200,21 @@ class TestStoredScores:
         assert len(judged) == 2
         assert before.llms[-1] == after.llms[0] == "brevia"
         assert after.win_rate[0] == 1
+
+    def test_what_changes_meanwhile_is_not_seen_at_one_moment(self, own_service: Service) -> None:
+        def title() -> str:
+            return own_service.benchmark("dailybench").record.info.title
+
+        before = title()
+        with own_service.at_one_moment():
+            assert title() == before
+            with own_service.database.session() as session:
+                renamed = {"title": "Another title", "updated_at": datetime(2101, 1, 1, tzinfo=UTC)}
+                session.execute(update(Benchmark).where(Benchmark.slug == "dailybench").values(renamed))
+            assert title() == before
+            with ThreadPoolExecutor(1) as thread:
+                assert thread.submit(title).result() == "Another title"
+        assert title() == "Another title"
 
     def test_of_the_embedded_judge_are_only_kept_in_memory(self, own_service: Service) -> None:
         own_service.leaderboard(View("dailybench", criteria=CONCISE))

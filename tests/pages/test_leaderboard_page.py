@@ -299,7 +299,7 @@ def test_a_criterion_says_how_it_is_read_and_the_table_what_it_counts(page: AppT
     assert not page.exception
     badges = [element.value for element in page.markdown if "-badge[" in element.value]
     assert badges == [":green-badge[counted]", ":blue-badge[known style]", ":orange-badge[left out]"]
-    assert "Read as fewer emojis. Counted in every answer; a reader agreed " in texts(page)
+    assert "Read as fewer emojis. Counted in every answer; a reader would agree " in texts(page)
     assert "Read as funny. Judged as a style" in texts(page)
     assert "emojis an answer<small>baseline " in table(page)
     assert "what your criteria count, on average over its answers" in texts(page)

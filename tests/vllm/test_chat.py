@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from crm.criteria import CriteriaSet
 from crm.llm.loading import SMOLLM2_FILE, load_tokenizer, smollm2_folder
@@ -22,7 +22,11 @@ pytestmark = pytest.mark.vllm
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package's weights as a folder that vLLM reads."""
     source = str(smollm2_folder())
-    model = AutoModelForCausalLM.from_pretrained(source, gguf_file=SMOLLM2_FILE, dtype=torch.bfloat16)
+    read = AutoModelForCausalLM.from_pretrained(source, gguf_file=SMOLLM2_FILE, dtype=torch.bfloat16)
+    # One that was read from GGUF counts as quantized, and cannot be saved.
+    known = {key: value for key, value in read.config.to_dict().items() if key != "quantization_config"}
+    model = LlamaForCausalLM(LlamaConfig(**known)).to(torch.bfloat16)
+    model.load_state_dict(read.state_dict())
     tokenizer = load_tokenizer(source, gguf_file=SMOLLM2_FILE)
     return save(tmp_path_factory.mktemp("smollm2"), model, tokenizer)
 

@@ -115,6 +115,19 @@ class TestDuels:
         assert found.fought[0].sum() == pytest.approx(MOST_UPWEIGHTED, rel=1e-3)
         np.testing.assert_allclose(found.fought[1:].sum(axis=1), 40, rtol=1e-3)
 
+    def test_who_meets_whom_is_worked_out_once_whatever_is_asked(self) -> None:
+        asked, category = drawn(6, 30, answered=0.7), np.arange(30) % 3
+        fewer = np.where(np.arange(30) < 29, asked, NAN)
+
+        one, other, less = (fought(answers, category) for answers in (asked, -asked, fewer))
+
+        assert one.meetings is other.meetings
+        assert one.meetings is not less.meetings
+        assert not np.array_equal(one.won, other.won)
+        np.testing.assert_allclose(one.won + other.won, one.fought, rtol=1e-5)
+        with pytest.raises(ValueError, match="read-only"):
+            one.meetings.balance[0] = 0
+
     def test_what_is_won_and_expected_is_what_duels_one_by_one_come_to(self) -> None:
         asked, category = drawn(5, 12, seed=3, answered=0.7), np.repeat([0, 1], 6)
         strength = np.array([0.4, -0.2, 0.1, 0.9, -1.0])
