@@ -4,8 +4,9 @@
 - `ahead`: what a server does before anybody comes
 - `first_page`: what the server puts into the page that the browser loads first: style, code of charts
 - `security`: what browsers are told that pages may do; `kept_files`: how much visitors may send
-- `turns`: how many pages are drawn at a time; `part`: what of a page is drawn alone after a change within it;
-  `arenas`: how memory of threads is kept and given back; `server_log`: what is logged of pages and of the server
+- `turns`: how many pages are drawn at a time; `part`: what of a page is drawn alone after a change in it;
+  `arenas`: how memory of threads is kept and given back
+- `server_log`: what is logged of pages and of the server
 - `criteria_editor`, `requirements`, `topic_choice`: what a person asks for, in the view
 - `criteria_lists`: which list of criteria is edited, the common one or a topic's
 - `coach`: what broad criteria may mean, and two answers that differ in one

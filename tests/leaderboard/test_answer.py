@@ -207,7 +207,7 @@ def test_what_is_counted_is_given_as_numbers(service: Service, boards: dict[str,
     assert answer.turns == "brevia (extremely concise) stays first whichever criterion or topic is left out."
     assert answer.by_default == (
         "brevia (extremely concise) is 7th of 7 by default; "
-        "the first there, stepwise (numbered steps), is 7th for you."
+        "the first there, jester (playful), is 2nd for you."
     )
     assert [item.reading and item.reading.badge for item in answer.reliability] == [Badge.COUNTED] * 2
 
@@ -313,7 +313,7 @@ def test_what_is_not_counted_is_given_as_comparisons_won(
 
 def test_without_criteria_it_is_said_to_be_the_default(boards: dict[str, Leaderboard]) -> None:
     answer = answered(boards["default"])
-    assert answer.headline == "Best by default: stepwise (numbered steps)."
+    assert answer.headline == "Best by default: jester (playful)."
     assert "what people prefer on average" in text(answer)
     assert answer.by_default == ""
     assert answer.wishes == ""

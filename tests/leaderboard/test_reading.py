@@ -22,9 +22,21 @@ def reading(criterion: Criterion, *, keep_unjudged: bool = False) -> CriterionRe
 @pytest.mark.parametrize(
     ("criterion", "badge", "begin"),
     [
-        ("Avoid: emojis", Badge.COUNTED, "Read as fewer emojis. Counted in every answer; a reader would agree "),
-        ("funny", Badge.STYLE, "Read as funny. Judged as a style that this judge knows; a reader would agree "),
-        ("the hero is a lighthouse keeper", Badge.WORDING, "Judged by its wording alone; a reader would agree "),
+        (
+            "Avoid: emojis",
+            Badge.COUNTED,
+            "Read as fewer emojis. Counted in every answer; a reader would agree ",
+        ),
+        (
+            "funny",
+            Badge.STYLE,
+            "Read as funny. Judged as a style that this judge knows; a reader would agree ",
+        ),
+        (
+            "the hero is a lighthouse keeper",
+            Badge.WORDING,
+            "Judged by its wording alone; a reader would agree ",
+        ),
     ],
 )
 def test_a_criterion_has_a_badge_and_a_sentence(criterion: str, badge: Badge, begin: str) -> None:
