@@ -84,4 +84,4 @@ def _readable(otherwise: str | None = None) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
             raise
-        raise ParseError(otherwise or str(error)) from error
+        raise ParseError(otherwise or str(error) or "it ends in the middle of a file") from error

@@ -91,8 +91,8 @@ def test_an_upload_is_told_with_how_long_it_waited(written: StringIO) -> None:
     with pytest.raises(LeaderboardError), reading():
         raise LeaderboardError(f"{SECRET}.csv, row 3: no response.")
 
-    [line] = lines(written)
-    assert (line["event"], line["error"]) == ("upload", "LeaderboardError")
+    [line] = [line for line in lines(written) if line["event"] == "upload"]
+    assert line["error"] == "LeaderboardError"
     assert float(str(line["waited"])) >= 0
     assert "zebrafish" not in written.getvalue().casefold()
 

@@ -55,6 +55,13 @@ def test_a_locked_member_is_known_as_one() -> None:
             archive.read("0")
 
 
+def test_a_member_that_is_cut_off_is_told_as_one() -> None:
+    beyond = bytearray(packed(b"one"))
+    beyond[29] = 2  # so that its content would begin 512 bytes later, which is behind the archive
+    with opened_archive(bytes(beyond)) as archive, pytest.raises(ParseError, match="ends in the middle"):
+        archive.read("0")
+
+
 WHOLE = packed(b"a few words, " * 20, bytes(range(256)))
 
 

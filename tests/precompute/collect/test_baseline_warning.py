@@ -1,5 +1,7 @@
 """A baseline that wins or loses nearly everything, by the bundled judge on real representations."""
 
+import re
+
 import pytest
 
 from db import Database
@@ -39,9 +41,9 @@ def choose(database: Database, llm: str | None) -> None:
 
 
 def test_one_that_loses_nearly_everything_is_told(judged: Database) -> None:
-    assert (baseline_warning(judged, "mine") or "").startswith(
-        "the baseline curt loses 100% of its comparisons"
-    )
+    warning = baseline_warning(judged, "mine") or ""
+    lost = re.match(r"the baseline curt loses (\d+)% of its comparisons", warning)
+    assert lost and int(lost[1]) >= 95, warning
 
 
 def test_one_in_the_middle_or_none_is_not(judged: Database) -> None:
