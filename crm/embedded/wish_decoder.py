@@ -12,18 +12,17 @@ from scipy.special import log_softmax
 
 from crm.batches import batches
 from crm.embedded.blocks import LowRank, Rows
+from crm.embedded.decoder_graph import WIDTH
 from crm.embedded.minilm import read_adapters, stored_adapters
-from crm.embedded.smollm2 import WIDTH, SmolLM2, read_smollm2
+from crm.embedded.smollm2 import SmolLM2, read_smollm2
 from crm.protocol import Floats
 
 BEGINNING, ENDING = 'A user wants answers like this: "', '", that is:'
 """What stands around a wish; the model says at the end what it stands for."""
 MAX_TOKENS = 60
 """Of a wish."""
-_AT_ONCE = 2048
-"""Tokens that are read together where there are many wishes."""
-_GROUPS_AT_ONCE = 8
-"""Of wishes that are multiplied by themselves, by weights that are unpacked once for all."""
+_AT_ONCE = 512
+"""Tokens that are read together where there are many wishes: each is held against each other."""
 _EPSILON = np.float32(1e-5)
 
 
@@ -80,16 +79,13 @@ class WishDecoder:
         model = self.load()
         *of_wishes, ending = model.tokens([*wishes, ENDING])
         cut = [tokens[:MAX_TOKENS] for tokens in of_wishes]
-        if bulk:
-            together = [[each] for each in batches([len(tokens) + len(ending) for tokens in cut], _AT_ONCE)]
-        else:
-            members = _members(range(len(wishes)) if groups is None else groups)
-            together = [
-                members[start : start + _GROUPS_AT_ONCE] for start in range(0, len(members), _GROUPS_AT_ONCE)
-            ]
-        for batch in together:
-            rows = [row for some in batch for row in some]
-            states = model.states([cut[row] + ending for row in rows], [len(some) for some in batch])
+        together = (
+            batches([len(tokens) + len(ending) for tokens in cut], _AT_ONCE)
+            if bulk
+            else _members(range(len(wishes)) if groups is None else groups)
+        )
+        for rows in together:
+            states = model.states([cut[row] + ending for row in rows])
             pooled[rows] = [_pooled(each, len(ending)) for each in states]
         return _layer_normalised(pooled)
 

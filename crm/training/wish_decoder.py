@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from crm.embedded.blocks import LowRank
-from crm.embedded.smollm2 import FILE, WIDTH, read_smollm2, tokenizer_of
+from crm.embedded.decoder_graph import WIDTH
+from crm.embedded.smollm2 import FILE, read_smollm2, tokenizer_of
 from crm.embedded.wish_decoder import BEGINNING, ENDING, MAX_TOKENS, WishDecoder
 from crm.llm.loading import smollm2_folder
 from crm.training.concepts import (
