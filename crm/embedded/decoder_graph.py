@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import onnx
@@ -39,6 +39,8 @@ _MIDDLE = 8
 """Of the numbers from 0 to 15, which the kernel takes for zero."""
 _IN_FULL = 1
 """The kernel's accuracy: it multiplies in 32 bits. In eight it takes half as long, and readings change."""
+_CONSTANTS, _LARGE = "constants", 1024
+"""The file of the graph's large constants, and their bytes at least."""
 _OPSET, _OPSET_OF_KERNEL, _IR = 23, 1, 11
 _KERNEL = "com.microsoft"
 
@@ -67,38 +69,65 @@ def decoder_session(
     Raises:
         ParseError: The layers are stored in another format than four bits.
     """
-    graph = _Graph()
+    with tempfile.TemporaryDirectory(prefix="usl-graph-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "decoder.onnx"
+        with (path.parent / _CONSTANTS).open("wb") as constants:
+            graph = _Graph(constants)
+            _add_layers(graph, file, n_layers, adapters)
+        path.write_bytes(graph.model(n_layers).SerializeToString())
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def _add_layers(graph: _Graph, file: GGUFFile, n_layers: int, adapters: Mapping[str, LowRank]) -> None:
     epsilon = float(file.metadata["llama.attention.layer_norm_rms_epsilon"])
     states, keys, values = STATES, [], []
     for number in range(n_layers):
         layer = _Layer(graph, file, number, adapters, epsilon)
-        between, *offered = layer.attended(states)
+        between, of_keys, of_values = layer.attended(states)
         states = layer.passed(between)
-        keys.append(offered[0])
-        values.append(offered[1])
+        keys.append(of_keys)
+        values.append(of_values)
     graph.add("Identity", states, outputs=[LAST])
     for name, each in ((KEYS, keys), (VALUES, values)):
         graph.add("Concat", *(graph.unsqueezed(one) for one in each), outputs=[name], axis=0)
-    return graph.session(n_layers)
 
 
 @dataclass
 class _Graph:
-    """Nodes and constants in the order in which they are added."""
+    """Nodes and constants in the order in which they are added.
 
+    Attributes:
+        constants: The file that they are written to, so that they are never all in memory.
+    """
+
+    constants: BinaryIO
     nodes: list[onnx.NodeProto] = field(default_factory=list)
-    constants: list[onnx.TensorProto] = field(default_factory=list)
+    stored: list[onnx.TensorProto] = field(default_factory=list)
     n_names: int = 0
 
     def constant(self, array: NDArray[Any]) -> str:
         """Return the name of a constant."""
-        name = self._name()
-        self.constants.append(numpy_helper.from_array(array, name))
+        [name] = self.several(1)
+        if array.nbytes < _LARGE:
+            self.stored.append(numpy_helper.from_array(array, name))
+            return name
+        kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+        tensor = TensorProto(
+            name=name, data_type=kind, dims=array.shape, data_location=TensorProto.DataLocation.EXTERNAL
+        )
+        where = {"location": _CONSTANTS, "offset": self.constants.tell(), "length": array.nbytes}
+        for key, value in where.items():
+            tensor.external_data.add(key=key, value=str(value))
+        self.constants.write(np.ascontiguousarray(array).data)
+        self.stored.append(tensor)
         return name
 
     def add(self, operator: str, *inputs: str, outputs: list[str] | None = None, **attributes: Any) -> str:
         """Add a node and return the name of its first output, a new one by default."""
-        outputs = outputs or [self._name()]
+        outputs = outputs or self.several(1)
         self.nodes.append(helper.make_node(operator, inputs, outputs, **attributes))
         return outputs[0]
 
@@ -107,45 +136,33 @@ class _Graph:
         return self.add("Unsqueeze", one, self.constant(np.array([0])))
 
     def several(self, number: int) -> list[str]:
-        """Return so many names of outputs."""
-        return [self._name() for _ in range(number)]
+        """Return so many new names."""
+        self.n_names += number
+        return [f"_{self.n_names - place}" for place in range(number)]
 
-    def _name(self) -> str:
-        self.n_names += 1
-        return f"_{self.n_names}"
-
-    def session(self, n_layers: int) -> onnxruntime.InferenceSession:
-        """Return what runs it."""
+    def model(self, n_layers: int) -> onnx.ModelProto:
+        """Return all of it; the large constants are in their file."""
         of_past: list[str | int | None] = [n_layers, 1, N_SHARED, "past", OF_HEAD]
+        of_places: list[str | int | None] = [1, "tokens", OF_HEAD // 2]
         inputs: dict[str, list[str | int | None]] = {
             STATES: [1, "tokens", WIDTH],
-            COSINES: [1, "tokens", OF_HEAD // 2],
-            SINES: [1, "tokens", OF_HEAD // 2],
+            COSINES: of_places,
+            SINES: of_places,
             PAST_KEYS: of_past,
             PAST_VALUES: of_past,
         }
-        of_outputs = [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in (LAST, KEYS, VALUES)
-        ]
         of_inputs = [
             helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()
         ]
         of_inputs.append(helper.make_tensor_value_info(VISIBLE, TensorProto.BOOL, ["tokens", "seen"]))
-        model = helper.make_model(
-            helper.make_graph(self.nodes, "decoder", of_inputs, of_outputs, self.constants),
+        of_outputs = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in (LAST, KEYS, VALUES)
+        ]
+        return helper.make_model(
+            helper.make_graph(self.nodes, "decoder", of_inputs, of_outputs, self.stored),
             opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_KERNEL, _OPSET_OF_KERNEL)],
             ir_version=_IR,
         )
-        self.constants.clear()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.enable_cpu_mem_arena = False
-        # A session keeps a model that it is given as bytes, with all weights; a file it reads and forgets.
-        with tempfile.TemporaryDirectory(prefix="usl-graph-") as folder:
-            path = Path(folder) / "decoder.onnx"
-            path.write_bytes(model.SerializeToString())
-            del model
-            return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 @dataclass(frozen=True)

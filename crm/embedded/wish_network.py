@@ -27,14 +27,20 @@ class WishNetwork:
     """Says which of C classes a wish is of; may be shared between threads."""
 
     def __init__(
-        self, weight: Floats, bias: Floats, words: Floats, adaptation: Adaptation, *, sharpness: float = 1.0
+        self,
+        weight: Floats,
+        bias: Floats,
+        words: NDArray[np.floating],
+        adaptation: Adaptation,
+        *,
+        sharpness: float = 1.0,
     ) -> None:
         """Join the fitted parts.
 
         Args:
             weight: ``[(1 + H) · 384 + N_TURNS + E, C]`` on the adapted encoder's vectors, turns and words.
             bias: ``[C]``.
-            words: Vectors of hashed words ``[N_BUCKETS, E]``.
+            words: Vectors of hashed words ``[N_BUCKETS, E]``, in half precision or single.
             adaptation: Of the encoder, with H queries.
             sharpness: Factor on the logits, by which the probabilities are calibrated.
         """
@@ -68,7 +74,7 @@ class WishNetwork:
         found = np.zeros((len(wishes), self._words.shape[1]), dtype=np.float32)
         for row, wish in enumerate(wishes):
             if hashes := word_hashes(wish):
-                found[row] = self._words[hashes].sum(axis=0) / np.sqrt(len(hashes))
+                found[row] = self._words[hashes].sum(axis=0, dtype=np.float32) / np.sqrt(len(hashes))
         return found
 
     def _adapted(self) -> AttentiveEncoder:
@@ -90,7 +96,7 @@ class WishNetwork:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WishNetwork:
         """Make a network of what a file stores."""
-        weight, words = (arrays[name].astype(np.float32) for name in ("weight", "words"))
+        weight, words = arrays["weight"].astype(np.float32), arrays["words"]  # of which few are looked at
         adaptation = Adaptation(read_adapters(arrays), arrays["queries"])
         return cls(weight, arrays["bias"], words, adaptation, sharpness=float(arrays["sharpness"]))
 
