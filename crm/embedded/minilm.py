@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
-from scipy.special import erf, softmax
+from scipy.special import softmax
 
 from crm.embedded.blocks import LowRank, Rows, in_blocks, times_blocks
 
@@ -26,7 +26,10 @@ _N_HEADS = 12
 _EPSILON = np.float32(1e-12)
 _FILE = "model.safetensors"
 _WORDS = "embeddings.word_embeddings.weight"
-_HALF, _ROOT_HALF = np.float32(0.5), np.float32(0.5**0.5)
+_ONE, _HALF, _ROOT_HALF = np.float32(1), np.float32(0.5), np.float32(0.5**0.5)
+_AT = np.float32(0.3275911)
+_TERMS = tuple(map(np.float32, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)))
+"""Of the error function, from the highest power down."""
 
 
 class WordVectors:
@@ -129,10 +132,30 @@ def last_states_of_each(encoders: Sequence[MiniLM], windows: Sequence[Sequence[i
     """Return the last hidden states of windows of together T tokens by each encoder, ``[T, 384]``.
 
     The encoders share their weights. With a few short texts most of the time goes into reading those from
-    memory, so that several encoders take little longer than one.
+    memory, so that several encoders take little longer than one; up to the first layer that is adapted in one
+    of them, they are one.
     """
-    together = _Several(encoders[0].words, encoders[0].weights, {}, encoders)
-    return np.split(together.states([*windows] * len(encoders))[-1], len(encoders))
+    states, sharing = encoders[0]._embedded(windows), [list(range(len(encoders)))]
+    for number in range(N_LAYERS):
+        name = f"encoder.layer.{number}."
+        apart = [_adapted_apart(encoders, some, name) for some in sharing]
+        parts = zip(apart, np.split(states, len(sharing)), strict=True)
+        states = np.concatenate([part for groups, part in parts for _ in groups])
+        sharing = [group for groups in apart for group in groups]
+        each = [encoders[group[0]] for group in sharing]
+        bounds = np.cumsum([0, *map(len, [*windows] * len(each))]).tolist()
+        together = _Several(encoders[0].words, encoders[0].weights, {}, each)
+        states = together._layer(name, states, bounds)
+    place = {one: number for number, group in enumerate(sharing) for one in group}
+    of_groups = np.split(states, len(sharing))
+    return [of_groups[place[one]] for one in range(len(encoders))]
+
+
+def _adapted_apart(encoders: Sequence[MiniLM], some: Sequence[int], layer: str) -> list[list[int]]:
+    """Return some of the encoders in groups that are one in a layer: all in which nothing is added there."""
+    adapted = [one for one in some if any(name.startswith(layer) for name in encoders[one].adapters)]
+    plain = [one for one in some if one not in adapted]
+    return [*([plain] if plain else []), *([one] for one in adapted)]
 
 
 def _attend(asked: Rows, offered: Rows, value: Rows) -> Rows:
@@ -153,8 +176,22 @@ def normalised(rows: Rows, epsilon: np.float32) -> Rows:
 
 
 def gelu(inputs: Rows) -> Rows:
-    """Return the Gaussian error linear unit (Hendrycks & Gimpel 2016) of every number."""
-    gained: Rows = inputs * (_HALF + _HALF * erf(inputs * _ROOT_HALF))
+    """Return the Gaussian error linear unit (Hendrycks & Gimpel 2016) of every number.
+
+    The error function is formula 7.1.26 of Abramowitz & Stegun (1964), whose error is as small as a rounding
+    in single precision: SciPy's takes six times as long.
+    """
+    size = np.abs(inputs)
+    root = size * _ROOT_HALF
+    inverse: Rows = np.reciprocal(_ONE + _AT * root)
+    beyond = inverse * _TERMS[0]
+    for term in _TERMS[1:]:
+        beyond += term
+        beyond *= inverse
+    beyond *= np.exp(-np.square(root))
+    beyond *= size
+    beyond *= _HALF
+    gained: Rows = np.maximum(inputs, 0) - beyond
     return gained
 
 

@@ -5,9 +5,10 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.special import erf
 
 from crm.embedded.encoder import DIMENSIONS, WINDOW, encoder_parts
-from crm.embedded.minilm import N_LAYERS, last_states_of_each, load_minilm
+from crm.embedded.minilm import N_LAYERS, gelu, last_states_of_each, load_minilm
 
 TEXTS = ["How do I boil an egg?", "", "簡潔に 🎉", "naïve café — résumé", "word " * (WINDOW - 2)]
 NAME = "encoder.layer.3.attention.self.query"
@@ -84,6 +85,15 @@ def test_several_encoders_read_together_as_each_does_alone(reference) -> None:  
         np.testing.assert_allclose(found, encoder.states(windows)[-1], atol=1e-5)
     assert np.abs(together[0] - together[1]).max() > 0.01
     assert np.abs(together[1] - together[2]).max() > 0.01
+
+
+def test_the_error_linear_unit_is_that_of_the_error_function() -> None:
+    inputs = np.linspace(-12, 12, 100_001)
+    expected = inputs * (0.5 + 0.5 * erf(inputs / 2**0.5))
+
+    for each in (np.float32, np.float64):
+        np.testing.assert_allclose(gelu(inputs.astype(each)), expected, atol=1e-6)
+    assert gelu(inputs.astype(np.float32)).dtype == np.float32
 
 
 def test_reading_a_criterion_imports_neither_pytorch_nor_transformers() -> None:
