@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
 Numbers = NDArray[np.float64]
 
@@ -112,6 +112,27 @@ def expected_gap(bins: Sequence[ReliabilityBin]) -> float:
     if not total:
         return float("nan")
     return sum(item.n * abs(item.mean_prob - item.share) for item in bins) / total
+
+
+def gap_by_chance(bins: Sequence[ReliabilityBin]) -> float:
+    """Return the expected gap of a judge whose probabilities are right, by the draw of so few outcomes.
+
+    In each bin it is the mean absolute deviation of a binomial share; NaN of nothing.
+    """
+    total = sum(item.n for item in bins)
+    if not total:
+        return float("nan")
+    return sum(_mean_deviation(item.n, item.mean_prob) for item in bins) / total
+
+
+def _mean_deviation(n: int, prob: float) -> float:
+    """Mean absolute deviation of a binomial count from its mean: de Moivre's formula."""
+    above = int(n * prob) + 1
+    if above > n:
+        return n * (1 - prob)
+    ways = gammaln(n + 1) - gammaln(above + 1) - gammaln(n - above + 1)
+    share = np.exp(ways + xlogy(above, prob) + xlog1py(n - above, -prob))
+    return float(2 * above * (1 - prob) * share)
 
 
 def position_bias(prob_ab: Numbers, prob_ba: Numbers) -> PositionBias:

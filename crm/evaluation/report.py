@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from crm.errors import CRMError
-from crm.evaluation.metrics import Accuracy, LengthBias, PositionBias, ReliabilityBin, expected_gap
+from crm.evaluation.metrics import (
+    Accuracy,
+    LengthBias,
+    PositionBias,
+    ReliabilityBin,
+    expected_gap,
+    gap_by_chance,
+)
 from crm.evaluation.sets import TABLE, Generalization, Manifest, Subset
 from crm.paths import BUNDLED
 from crm.report_table import ReportTable
@@ -75,6 +82,11 @@ class JudgeReport:
     def calibration_error(self) -> float:
         """Expected calibration error, ten bins of equal width; NaN without verdicts."""
         return expected_gap(self.reliability)
+
+    @property
+    def calibration_error_by_chance(self) -> float:
+        """What that is of a judge whose probabilities are right, on as many verdicts; NaN without any."""
+        return gap_by_chance(self.reliability)
 
     def average(self, kind: Generalization) -> float | None:
         """Mean accuracy of the five sets of a kind, as in the paper's Table 2; None where one is empty."""
@@ -219,7 +231,8 @@ def _properties(reports: Sequence[JudgeReport]) -> ReportTable:
         "Single criteria, calibration, biases, speed and cost",
         columns,
         tuple((_name(report, "topic"), *_property_cells(report)) for report in reports),
-        "Single criteria: accuracy in %. Calibration error: expected, ten bins. Order gap: mean change of "
+        "Single criteria: accuracy in %. Calibration error: expected, ten bins; in brackets that of "
+        "a judge whose probabilities are right, by the draw of so few verdicts. Order gap: mean change of "
         "the probability when A and B change places; flipped: verdicts in % that change with them; first "
         "place: verdicts in % for the response named first, 50 is no preference. Length bias: partial "
         "correlation of verdict and log ratio of lengths given the label. Seconds and cost for 1,000 pairs. "
@@ -232,7 +245,9 @@ def _property_cells(report: JudgeReport) -> tuple[str, ...]:
     cost = report.speed.cost_per_1000
     return (
         *(percent(found.value if found else None) for found in single),
-        number(report.calibration_error),
+        f"{number(report.calibration_error)} ({number(report.calibration_error_by_chance)})"
+        if report.reliability
+        else UNKNOWN,
         number(report.position.mean_gap),
         percent(report.position.flipped),
         percent(report.position.first_place),

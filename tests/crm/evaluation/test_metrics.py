@@ -3,9 +3,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from scipy.stats import pearsonr
+from scipy.stats import binom, pearsonr
 
-from crm.evaluation.metrics import Numbers, expected_gap, length_bias, position_bias, reliability
+from crm.evaluation.metrics import (
+    Numbers,
+    ReliabilityBin,
+    expected_gap,
+    gap_by_chance,
+    length_bias,
+    position_bias,
+    reliability,
+)
 
 probabilities = arrays.arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1))
 
@@ -14,6 +22,22 @@ def drawn(seed: int, n: int = 400) -> tuple[Numbers, Numbers, Numbers]:
     """Labels of ±1 and two lengths in characters."""
     rng = np.random.default_rng(seed)
     return rng.choice([-1.0, 1.0], n), rng.lognormal(6, 1, n), rng.lognormal(6, 1, n)
+
+
+class TestGapByChance:
+    @pytest.mark.parametrize(("n", "prob"), [(1, 0.5), (7, 0.3), (40, 0.98), (5, 0.0), (5, 1.0), (3, 1 / 3)])
+    def test_of_a_bin_is_the_mean_deviation_of_a_binomial_share(self, n: int, prob: float) -> None:
+        counts = np.arange(n + 1)
+        expected = (binom.pmf(counts, n, prob) * np.abs(counts / n - prob)).sum()
+
+        assert gap_by_chance([ReliabilityBin(n, prob, 0.0)]) == pytest.approx(expected)
+
+    def test_weighs_bins_by_their_size(self) -> None:
+        large, small = ReliabilityBin(90, 0.5, 0.4), ReliabilityBin(10, 0.9, 0.9)
+        expected = 0.9 * gap_by_chance([large]) + 0.1 * gap_by_chance([small])
+
+        assert gap_by_chance([large, small]) == pytest.approx(expected)
+        assert np.isnan(gap_by_chance([]))
 
 
 class TestReliability:
