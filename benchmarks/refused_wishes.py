@@ -1,13 +1,13 @@
 """Is what no text shows left out, and what a reader can see kept? By wishes that nothing was trained on.
 
 A line of ``benchmarks/wishes/scope.tsv`` is a kind, of ``crm.embedded.validity.REASONS`` or judgeable, and
-a wish. They were written by somebody who saw no wish of the training; half of the judgeable ones are near
-misses, which have words of the others.
+a wish. Those and the ones in ``scope_later.tsv`` were written by two people who saw no wish of the training;
+half of the judgeable ones and more are near misses, which have words of the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -20,11 +20,14 @@ from crm.criteria import CriteriaSet
 from crm.embedded.model import EmbeddedCRM
 from crm.embedded.validity import JUDGEABLE, REASONS
 from crm.errors import CRMError
+from crm.evaluation.metrics import accuracy
 from crm.paths import EMBEDDED_FILE
 
 app = typer.Typer(add_completion=False)
 
-WISHES = Path(__file__).with_name("wishes") / "scope.tsv"
+_ALL = "all that cannot be judged"
+
+WISHES = tuple(Path(__file__).with_name("wishes") / f"{name}.tsv" for name in ("scope", "scope_later"))
 
 
 @dataclass(frozen=True)
@@ -53,28 +56,37 @@ def left_out(crm: EmbeddedCRM, wishes: Sequence[WishOfKind]) -> list[bool]:
 
 @app.command()
 def main(
-    wishes: Annotated[Path, typer.Option(help="Wishes and their kinds.")] = WISHES,
+    wishes: Annotated[list[Path] | None, typer.Option(help="Wishes and their kinds; columns each.")] = None,
     weights: Annotated[Path, typer.Option(help="Of the embedded CRM.")] = EMBEDDED_FILE,
     output: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
 ) -> None:
     """Count what is left out of each kind."""
-    read = read_wishes_of_kinds(wishes)
-    found = left_out(EmbeddedCRM.load(weights), read)
-    groups: dict[str, list[bool]] = {}
-    for wish, out in zip(read, found, strict=True):
-        groups.setdefault(wish.kind, []).append(out)
-    beyond = [out for kind, group in groups.items() if kind != JUDGEABLE for out in group]
-    groups["all that cannot be judged"] = beyond
+    crm = EmbeddedCRM.load(weights)
+    groups: dict[str, list[list[bool]]] = {}
+    files = wishes or WISHES
+    for place, file in enumerate(files):
+        read = read_wishes_of_kinds(file)
+        for wish, out in zip(read, left_out(crm, read), strict=True):
+            for group in (wish.kind,) if wish.kind == JUDGEABLE else (wish.kind, _ALL):
+                groups.setdefault(group, [[] for _ in files])[place].append(out)
+    kinds = [kind for kind in (*REASONS, _ALL, JUDGEABLE) if kind in groups]
     Report(
         title="Wishes that are left out",
-        columns=("kind", "wishes", "left out"),
-        rows=tuple(
-            (kind, str(len(group)), f"{100 * sum(group) / len(group):.0f} %")
-            for kind, group in groups.items()
-            if group
-        ),
-        note="By a writer who saw nothing of the training. Of judgeable wishes none should be left out.",
+        columns=("kind", *(name for file in files for name in (f"{file.stem}.tsv", "left out"))),
+        rows=tuple((kind, *_cells(groups[kind])) for kind in kinds),
+        note="Each file by a writer who saw nothing of the training. Of judgeable wishes none should be left "
+        "out; most of them are near misses. In brackets Wilson's 95 % interval.",
     ).finish(output)
+
+
+def _cells(of_files: Sequence[Sequence[bool]]) -> Iterator[str]:
+    for outs in of_files:
+        if not outs:
+            yield from ("0", "–")
+            continue
+        found = accuracy("", list(map(float, outs)))
+        share = f"{found.value:.0%} ({found.low:.0%} to {found.high:.0%})"
+        yield from (str(found.n), share.replace("%", " %"))
 
 
 if __name__ == "__main__":

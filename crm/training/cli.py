@@ -60,7 +60,7 @@ chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.go
 _CLEAR_CASES = 0.93
 """Factor on directions of styles that were fitted to comparisons, which are about clear cases: chosen by the
 calibration of criteria lists on unseen instructions, where differences are smaller."""
-VERSION = "16"
+VERSION = "17"
 _HARDLY_NAMED = np.float32(1e-6)
 """Where a wish names nothing, that correlates with nothing."""
 _ORDINARY = 256

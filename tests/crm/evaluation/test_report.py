@@ -122,7 +122,19 @@ def test_what_is_unknown_is_a_dash() -> None:
 def test_properties_are_named_and_signed() -> None:
     [row] = results_tables([report()])[2].rows
 
-    assert row == ("embedded 2", "80.0", "–", "–", "0.070 (0.045)", "0.040", "2.0", "53.0", "−0.120", "12.5", "–")
+    assert row == (
+        "embedded 2",
+        "80.0",
+        "–",
+        "–",
+        "0.070 (0.045)",
+        "0.040",
+        "2.0",
+        "53.0",
+        "−0.120",
+        "12.5",
+        "–",
+    )
 
 
 def test_a_judge_that_stands_in_is_named() -> None:
