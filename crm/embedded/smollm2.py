@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,8 @@ class SmolLM2:
             beginning: Of all texts.
 
         Raises:
-            UnavailableError: The layers are stored in another format than four bits.
+            UnavailableError: The layers are stored in another format than four bits, or the folder of
+                temporary files takes no more.
         """
         self._embedding = file.weights["token_embd.weight"]
         self._slowest = float(file.metadata["llama.rope.freq_base"])
@@ -58,6 +60,11 @@ class SmolLM2:
             self._session = decoder_session(file, n_layers, adapters)
         except ParseError as error:
             raise UnavailableError(f"{FILE} cannot be used ({error}): install its package again.") from error
+        except OSError as error:
+            raise UnavailableError(
+                f"SmolLM2 cannot be made ready in {gettempdir()} ({error.strerror}): free 100 MB there, or "
+                "name another folder by the variable TMPDIR."
+            ) from error
         file.forget()
         none = np.zeros((n_layers, 1, N_SHARED, 0, OF_HEAD), np.float32)
         self._past = {graph.PAST_KEYS: none, graph.PAST_VALUES: none}

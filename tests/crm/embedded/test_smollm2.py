@@ -6,6 +6,7 @@ import pytest
 
 from crm.embedded import smollm2
 from crm.embedded.blocks import LowRank
+from crm.embedded.decoder_graph import WIDTH
 from crm.embedded.smollm2 import FILE, SmolLM2, read_smollm2
 from crm.errors import UnavailableError
 from crm.llm.loading import load_tokenizer, smollm2_folder
@@ -64,6 +65,23 @@ def test_a_beginning_that_is_read_once_gives_what_it_gives_in_each_text() -> Non
     expected = [states[len(begun) :] for states in whole.states([begun + window for window in windows])]
     for ours, theirs in zip(after.states(windows), expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3)
+
+
+def test_a_folder_for_temporary_files_that_cannot_be_written_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    with pytest.raises(UnavailableError, match=r"absent \(No such file or directory\): free 100 MB there"):
+        SmolLM2(read_smollm2(), 1, {})
+
+
+def test_texts_that_begin_alike_are_read_as_each_is_alone() -> None:
+    model = SmolLM2(read_smollm2(), 3, adapters(3), 'Somebody says: "')
+    windows = model.tokens(["no lists", "no lists at all", "no", "lists, no", "no lists", ""])
+
+    for window, states in zip(windows, model.states(windows), strict=True):
+        assert states.shape == (len(window), WIDTH)
+        np.testing.assert_allclose(states, model.states([window])[0], rtol=1e-3, atol=1e-3)
 
 
 def test_weights_that_are_missing_or_damaged_are_said_to_be(
