@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import islice
 from threading import Event, Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 Value = TypeVar("Value")
+
+_STILL_GROWING = 8
+"""Of results that grow, so many that were used last are measured when another one comes: to measure all of
+them took as long as to compute it."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ class SharedCache(Generic[Value]):
 
     def _keep(self, key: Hashable, value: Value) -> None:
         self._kept[key] = value
-        for each in [*self._kept] if self._grows else [key]:
+        for each in [*islice(reversed(self._kept), _STILL_GROWING)] if self._grows else [key]:
             self._measure(each)
         self._make_room()
 

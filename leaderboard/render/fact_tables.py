@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from leaderboard.listed import next_sort
@@ -32,7 +33,7 @@ class FactColumns:
     listing: Listing
     link_of: Callable[[Sort], str]
 
-    @property
+    @cached_property
     def any(self) -> bool:
         """Whether anything is known of any LLM; else there are no columns."""
         return any(

@@ -91,6 +91,18 @@ def test_what_grows_while_it_is_used_is_measured_anew() -> None:
     assert kept.figures().kept == 0  # it has become larger than all that may be kept
 
 
+def test_what_has_grown_is_noticed_when_others_come() -> None:
+    kept: SharedCache[list[NDArray[np.uint8]]] = SharedCache(1000, bytes_of, grows=True)
+    values = [[np.zeros(100, dtype=np.uint8)] for _ in range(4)]
+    for number, value in enumerate(values[:3]):
+        kept.get(number, lambda value=value: value)
+    values[1].append(np.zeros(700, dtype=np.uint8))
+    kept.get(3, lambda: values[3])
+
+    assert [number in kept for number in range(4)] == [False, True, True, True]
+    assert kept.figures().size == 1000
+
+
 def test_figures_tell_the_true_size_of_what_is_kept_however_large() -> None:
     kept: SharedCache[NDArray[np.uint8]] = SharedCache(1000, bytes_of, least=1, grows=True)
     kept.get("large", lambda: np.zeros(5000, dtype=np.uint8))
