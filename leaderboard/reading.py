@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crm.criteria import Criterion
-from crm.protocol import CRM, KnowsItsError, ReadAs, Reliability
+from crm.criteria import CriteriaSet, Criterion
+from crm.protocol import CRM, CriterionWarning, KnowsItsError, ReadAs, Reliability
 from leaderboard.cache import SharedCache
-from leaderboard.request import CheckedCriteria
-from leaderboard.sentences import reading_sentence
+from leaderboard.request import CheckedCriteria, criterion_warnings
+from leaderboard.sentences import part_not_judged_sentence, reading_sentence
+from leaderboard.several_wishes import parts_of
 
 
 class Badge(StrEnum):
@@ -47,4 +48,11 @@ def reading_of(crm: CRM, checked: CheckedCriteria, criterion: Criterion) -> Crit
         return CriterionReading(Badge.DOUBTFUL)
     asked = criterion.everywhere
     found = _RELIABILITIES.get((crm.name, crm.version, asked), lambda: crm.reliability(asked))
-    return CriterionReading(_OF[found.read_as], reading_sentence(found))
+    sentences = [reading_sentence(found), *map(part_not_judged_sentence, _parts_not_judged(crm, asked))]
+    return CriterionReading(_OF[found.read_as], " ".join(sentences))
+
+
+def _parts_not_judged(crm: CRM, criterion: Criterion) -> list[CriterionWarning]:
+    """Return why which of the wishes that a line lists cannot be judged, where the line as a whole can."""
+    parts = CriteriaSet(tuple(dict.fromkeys(parts_of(criterion))))
+    return [found for found in criterion_warnings(crm, parts) if found.criterion is not None]

@@ -291,6 +291,11 @@ def left_out_sentence(warning: CriterionWarning) -> str:
     return f"“{warning.criterion}” is left out of this ranking. {warning.reason}"
 
 
+def part_not_judged_sentence(warning: CriterionWarning) -> str:
+    """Return that one of the wishes that a criterion lists is not judged, and why."""
+    return f"“{warning.criterion}” in it is not judged. {warning.reason}"
+
+
 def left_out_in_brief(left_out: Iterable[CriterionWarning]) -> str:
     """Return all criteria that are left out in one line for a table's head; empty if none is."""
     about = [f"“{item.criterion}”" for item in left_out]

@@ -48,6 +48,19 @@ def test_a_criterion_has_a_badge_and_a_sentence(criterion: str, badge: Badge, be
     assert found.sentence.endswith(" times in 100.")
 
 
+def test_of_a_line_with_several_wishes_those_are_named_that_are_not_judged() -> None:
+    found = reading(Criterion("never makes things up, sounds like a colleague"))
+    both = reading(Criterion("warm, sounds like a colleague"))
+
+    assert found is not None
+    assert found.sentence.endswith(
+        " times in 100. “never makes things up” in it is not judged. It asks whether the answer is true: "
+        "this judge does not check facts."
+    )
+    assert both is not None
+    assert both.sentence.endswith(" times in 100.")
+
+
 def test_what_cannot_be_judged_is_left_out_or_doubtful_and_the_warning_says_why() -> None:
     assert reading(FINNISH) == CriterionReading(Badge.LEFT_OUT)
     assert reading(FINNISH, keep_unjudged=True) == CriterionReading(Badge.DOUBTFUL)
