@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from crm.evaluation.metrics import Accuracy
 from crm.report_table import ReportTable
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -18,6 +19,11 @@ class Report(ReportTable):
         if output is not None:
             output.parent.mkdir(parents=True, exist_ok=True)
             output.write_text(self.to_markdown(), encoding="utf-8")
+
+
+def with_interval(found: Accuracy) -> str:
+    """Return a share with its 95 % interval, “84.4% (75.8%–90.3%)”."""
+    return f"{found.value:.1%} ({found.low:.1%}–{found.high:.1%})"
 
 
 def duration(seconds: float) -> str:

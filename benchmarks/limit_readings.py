@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from benchmarks._report import Report
+from benchmarks._report import Report, with_interval
 from crm.cli_runner import run_cli
 from crm.embedded.limits import Limit, read_limit
 from crm.errors import CRMError
@@ -84,7 +84,7 @@ def measure(
         found = accuracy("", sides[inside].astype(float).tolist())
         rows.append(
             (
-                *(kind, f"{inside.sum()}", f"{found.value:.1%} ({found.low:.1%}–{found.high:.1%})"),
+                *(kind, f"{inside.sum()}", with_interval(found)),
                 f"{amounts[inside].mean():.1%}",
             )
         )

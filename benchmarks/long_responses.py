@@ -18,7 +18,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from benchmarks._report import Report, duration
+from benchmarks._report import Report, duration, with_interval
 from crm.cli_runner import run_cli
 from crm.data.pairs import MODERN_ANNOTATIONS, LabelledPair, read_annotations
 from crm.embedded.encoder import WINDOW, sentence_encoder
@@ -89,7 +89,7 @@ def _cell(correct: list[float]) -> str:
     if not correct:
         return "–"
     found = accuracy("", correct)
-    return f"{found.value:.1%} ({found.low:.1%}–{found.high:.1%})"
+    return with_interval(found)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks._report import Report
+from benchmarks._report import Report, with_interval
 from crm.cli_runner import run_cli
 from crm.criteria import CriteriaSet
 from crm.embedded.model import EmbeddedCRM
@@ -81,12 +81,8 @@ def main(
 
 def _cells(of_files: Sequence[Sequence[bool]]) -> Iterator[str]:
     for outs in of_files:
-        if not outs:
-            yield from ("0", "–")
-            continue
-        found = accuracy("", list(map(float, outs)))
-        share = f"{found.value:.0%} ({found.low:.0%} to {found.high:.0%})"
-        yield from (str(found.n), share.replace("%", " %"))
+        share = with_interval(accuracy("", list(map(float, outs)))) if outs else "–"
+        yield from (str(len(outs)), share)
 
 
 if __name__ == "__main__":

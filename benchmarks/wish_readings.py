@@ -17,7 +17,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from benchmarks._report import Report
+from benchmarks._report import Report, with_interval
 from crm.cli_runner import run_cli
 from crm.criteria import Criterion
 from crm.embedded.concepts import ConceptClassifier
@@ -92,7 +92,7 @@ def measure(
         found = accuracy("", exact[inside].astype(float).tolist())
         rows.append(
             (
-                *(kind, f"{inside.sum()}", f"{found.value:.1%} ({found.low:.1%}–{found.high:.1%})"),
+                *(kind, f"{inside.sum()}", with_interval(found)),
                 f"{reversed_[inside].mean():.1%}",
             )
         )

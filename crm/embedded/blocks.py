@@ -7,8 +7,6 @@ together, it is read in order and, for few rows, not copied, which is two to thr
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,19 +25,11 @@ def in_blocks(weight: Rows) -> Rows:
     Raises:
         ValueError: The number of columns is no multiple of 64.
     """
-    return np.ascontiguousarray(_blocks(weight))
+    return np.ascontiguousarray(weight.reshape(len(weight), -1, _COLUMNS).transpose(1, 0, 2))
 
 
 def times_blocks(inputs: Rows, blocks: Rows) -> Rows:
     """Return ``inputs @ weight`` ``[T, out]`` of T rows ``[T, in]`` and a weight's blocks."""
-    return _side_by_side(inputs @ blocks)
-
-
-def _blocks(weight: NDArray[Any]) -> NDArray[Any]:
-    return weight.reshape(len(weight), -1, _COLUMNS).transpose(1, 0, 2)
-
-
-def _side_by_side(products: Rows) -> Rows:
-    """Return products of T rows with each block ``[out / 64, T, 64]`` as one ``[T, out]``."""
+    products: Rows = inputs @ blocks  # [out / 64, T, 64]
     n_blocks, n_rows, width = products.shape
     return products.transpose(1, 0, 2).reshape(n_rows, n_blocks * width)
