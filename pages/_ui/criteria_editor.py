@@ -8,7 +8,6 @@ from functools import partial
 from typing import Literal
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from crm.criteria import CriteriaSet, Criterion, Polarity, Weight, popular_criteria
 from crm.errors import CriterionError
@@ -19,7 +18,7 @@ from leaderboard.several_wishes import parts_of, split
 from leaderboard.view import View
 from pages._ui.coach import offer_example, sharpen_broad_wishes
 from pages._ui.criteria_lists import change_list, choose_list, current_list, offer_list
-from pages._ui.session import change_view, judged_criteria, plain, show
+from pages._ui.session import change_view, judged_criteria, menu, plain, show
 
 _EXAMPLES_SHOWN = 7
 """Popular sets that have a button; all of them are in the list beside."""
@@ -56,13 +55,13 @@ def edit_criteria(criteria: CriteriaSet) -> None:
         st.caption("or Ctrl+Enter")
     if listed:
         row.button("Clear", on_click=_set, args=(CriteriaSet(),))
-        examples: DeltaGenerator = row.popover("Examples", icon=":material/lightbulb:")
+        menu(row, "Examples", _popular_as_links, icon=":material/lightbulb:", key="examples_menu")
     else:
         st.caption("Or try one of these:")
-        examples = st.container(horizontal=True, gap="xsmall", key="popular_criteria")
+        with st.container(horizontal=True, gap="xsmall", key="popular_criteria"):
+            _popular("secondary")
     if criteria:
         offer_list(row, criteria)
-    _popular(examples, as_links=bool(listed))
     if message := st.session_state.get("criteria_error"):
         st.error(plain(message))
     if listed:
@@ -85,17 +84,17 @@ def _offer_to_split(criteria: CriteriaSet) -> None:
             )
 
 
-def _popular(place: DeltaGenerator, *, as_links: bool) -> None:
+def _popular_as_links() -> None:
+    _popular("tertiary")
+
+
+def _popular(kind: Literal["secondary", "tertiary"]) -> None:
+    """Draw the first popular sets as buttons of a kind, and the list of all."""
     popular = popular_criteria()
     for item in popular[:_EXAMPLES_SHOWN]:
-        place.button(
-            str(item.criteria),
-            on_click=_add,
-            args=(item.criteria,),
-            type="tertiary" if as_links else "secondary",
-        )
+        st.button(str(item.criteria), on_click=_add, args=(item.criteria,), type=kind)
     by_label = {item.label: item.criteria for item in popular}
-    place.selectbox(
+    st.selectbox(
         "Popular criteria",
         list(by_label),
         index=None,

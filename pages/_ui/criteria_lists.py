@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from crm.criteria import CriteriaSet
 from leaderboard.sentences import listed
 from leaderboard.view import View
-from pages._ui.session import change_criteria, change_view, plain, service, show
+from pages._ui.session import change_criteria, change_view, menu, plain, service, show
 
 _LIST, _CHOICE, _NEW = "criteria_list", "criteria_list_choice", "criteria_list_new"
 _HELP = (
@@ -54,18 +54,21 @@ def offer_list(place: DeltaGenerator, criteria: CriteriaSet) -> None:
     free = [category.name for category in record.categories if category.name not in criteria.names]
     if not free:
         return
-    with place.popover("By topic", icon=":material/account_tree:"):
-        st.markdown(_HELP)
-        show(_NEW, None)
-        st.selectbox(
-            "A list of its own for",
-            free,
-            index=None,
-            key=_NEW,
-            format_func=plain,
-            placeholder="Choose a topic",
-            on_change=_begin,
-        )
+    menu(place, "By topic", lambda: _choose_topic(free), icon=":material/account_tree:", key="lists_menu")
+
+
+def _choose_topic(free: list[str]) -> None:
+    st.markdown(_HELP)
+    show(_NEW, None)
+    st.selectbox(
+        "A list of its own for",
+        free,
+        index=None,
+        key=_NEW,
+        format_func=plain,
+        placeholder="Choose a topic",
+        on_change=_begin,
+    )
 
 
 def _begin() -> None:

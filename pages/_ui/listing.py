@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -21,7 +22,7 @@ from leaderboard.llm_facts.listing import DAYS, DEFAULT_TOKENS, DailyUse, Listin
 from leaderboard.offers import Contenders, contenders, offers
 from leaderboard.result import Leaderboard
 from leaderboard.view import View
-from pages._ui.session import SHOWN_ERRORS, correct_view, plain, service, show, write_link
+from pages._ui.session import SHOWN_ERRORS, correct_view, menu, plain, service, show, write_link
 
 _CONTEXTS = (32_000, 128_000, 200_000, 1_000_000)
 _TAKE_OVER_CLICKS = """
@@ -89,10 +90,10 @@ def choose_llms(leaderboard: Leaderboard, catalogue: Catalogue) -> Listed:
     facts = facts_of(leaderboard, catalogue)
     if _is_known(facts.values()):
         n_filters = len(replace(listing, search="", sort=Sort(), use=None).to_query())
-        with row.popover(f"Filter · {n_filters}" if n_filters else "Filter", icon=":material/filter_list:"):
-            _filters(listing, organisations(facts.values()))
-        with row.popover("Your month", icon=":material/payments:"):
-            _use(listing.use)
+        label = f"Filter · {n_filters}" if n_filters else "Filter"
+        draw_filters = partial(_filters, listing, organisations(facts.values()))
+        menu(row, label, draw_filters, icon=":material/filter_list:", key="filter_menu")
+        menu(row, "Your month", partial(_use, listing.use), icon=":material/payments:", key="use_menu")
     if message := st.session_state.get("listing_error"):
         st.error(plain(message))
     try:

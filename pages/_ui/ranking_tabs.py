@@ -54,6 +54,7 @@ from pages._ui.session import (
     change_view,
     draw_chart,
     errors_shown,
+    menu,
     offer_file,
     palette,
     plain,
@@ -171,10 +172,9 @@ def _table(catalogue: Catalogue, card: AnswerCard | None, whole: Leaderboard) ->
     # While a slow judge works there would be a new file every moment, so it is written when asked for.
     file = csv if is_active(leaderboard) else csv()
     offer_file(row, "Download CSV", file, f"usl-{leaderboard.view.benchmark}.csv")
-    with row.popover("Other formats", icon=":material/download:"):
-        _offer_formats(listed)
-    with row.popover("Share", icon=":material/share:"):
-        offer_to_share(leaderboard, card)
+    formats, share = partial(_offer_formats, listed), partial(offer_to_share, leaderboard, card)
+    menu(row, "Other formats", formats, icon=":material/download:", key="formats_menu")
+    menu(row, "Share", share, icon=":material/share:", key="share_menu")
     offer_to_keep(leaderboard.view.whole, row)
     wide = row.toggle(
         "Categories", value=bool(leaderboard.view.topics), help="One column per chosen category."

@@ -220,6 +220,21 @@ def draw_chart(figure: Figure, alt: str) -> None:
     st.plotly_chart(figure, config={"displayModeBar": False}, alt=alt)
 
 
+def menu(place: DeltaGenerator, label: str, draw: Callable[[], None], *, icon: str, key: str) -> None:
+    """Draw a button with a menu, whose content is drawn while it is open only: else every change pays for it.
+
+    An open one stays open when its label changes, which to Streamlit makes it another one.
+    """
+    before, state = f"{key}:label", st.session_state
+    if state.get(key) and state.get(before, label) != label:
+        state[key] = True
+    state[before] = label
+    popover = place.popover(label, icon=icon, key=key, on_change="rerun")
+    if popover.open:
+        with popover:
+            draw()
+
+
 def offer_file(
     place: Any,
     label: str,

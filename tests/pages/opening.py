@@ -8,3 +8,9 @@ def open_view(page: AppTest, **parameters: str | list[str]) -> None:
     for name, value in parameters.items():
         page.query_params[name.replace("_", "-")] = value
     page.run()
+
+
+def open_menu(page: AppTest, key: str) -> None:
+    """Open a menu of the page by its key, as a click does: what is in it is drawn only then."""
+    page.session_state[key] = True
+    page.run()

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.crm.backends.scripted_server import ScriptedServer
 from tests.leaderboard.critique_samples import CHAT, says, write_llms
-from tests.pages.opening import open_view
+from tests.pages.opening import open_menu, open_view
 
 
 @pytest.fixture
@@ -112,6 +112,8 @@ def test_search_finds_topics(page: AppTest) -> None:
 
 def test_every_format_can_be_downloaded(page: AppTest) -> None:
     open_view(page, benchmark="dailybench", criterion="Concise and direct")
+    open_menu(page, "formats_menu")
+    open_menu(page, "share_menu")
     assert not page.exception
     labels = [button.proto.label for button in page.get("download_button")]
     assert labels == [
@@ -161,6 +163,7 @@ def test_an_example_is_added_by_a_click(page: AppTest) -> None:
 
 def test_a_popular_set_is_added_with_its_weights(page: AppTest) -> None:
     open_view(page, benchmark="dailybench", criterion="Playful humor")
+    open_menu(page, "examples_menu")
     assert len(page.selectbox(key="popular").options) == 40
     page.selectbox(key="popular").select("No lists").run()
     assert not page.exception
@@ -375,6 +378,7 @@ def test_a_narrow_selection_warns(page: AppTest) -> None:
 def test_a_filter_hides_rows_and_says_how_many_for_what_is_not_known(page: AppTest) -> None:
     open_view(page, benchmark="alpaca-eval")
     everyone = names(page)
+    open_menu(page, "filter_menu")
     page.toggle(key="open_weights").set_value(True).run()
     page.number_input(key="max_price").set_value(0.5).run()
 
@@ -393,6 +397,7 @@ def test_a_filter_hides_rows_and_says_how_many_for_what_is_not_known(page: AppTe
 
 def test_a_wrong_date_is_refused_and_nothing_is_hidden(page: AppTest) -> None:
     open_view(page, benchmark="alpaca-eval")
+    open_menu(page, "filter_menu")
     page.text_input(key="released_since").set_value("last June").run()
     assert "'last June' is no date" in texts(page)
     assert len(names(page)) == 47
@@ -406,6 +411,7 @@ def test_a_link_sorts_and_names_the_persons_month(page: AppTest) -> None:
     assert names(page)[0] == "Meta-Llama-3-8B-Instruct"
     assert 'aria-sort="ascending"' in table(page)
     assert "Your month" in table(page)
+    open_menu(page, "use_menu")
     assert page.number_input(key="use_messages").value == 20
 
 
@@ -489,6 +495,7 @@ def test_criteria_are_answered_over_the_table(page: AppTest) -> None:
     assert "brevia (extremely concise) is 7th of 7 by default" in said
     assert "“Concise and direct” known style “no lists” counted" in said
     assert "…" not in said
+    open_menu(page, "share_menu")
     copied = next(code.value for code in page.code if code.value.startswith("What I like"))
     assert "Best for you: brevia (extremely concise)." in copied
     assert copied.endswith("?benchmark=dailybench&criterion=Concise+and+direct&criterion=no+lists")
@@ -547,6 +554,7 @@ def criteria_box(page: AppTest) -> str:
 
 def test_a_topic_gets_a_list_of_its_own_and_the_common_one_stays(page: AppTest) -> None:
     open_view(page, benchmark="dailybench", criterion="Short answers")
+    open_menu(page, "lists_menu")
     page.selectbox(key="criteria_list_new").set_value("Puzzles & Logic").run()
     assert not page.exception
     assert criteria_box(page) == "Short answers"

@@ -9,7 +9,7 @@ from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
 from pages._ui.answer import AnswerCard
-from tests.pages.opening import open_view
+from tests.pages.opening import open_menu, open_view
 
 WISH = "Concise and direct"
 
@@ -24,6 +24,8 @@ def bodies(page: AppTest) -> str:
 
 def test_link_text_frame_and_citation_are_of_the_view(app: AppTest) -> None:
     open_view(app, benchmark="dailybench", criterion=WISH)
+    assert not codes(app), "a closed menu is not drawn"
+    open_menu(app, "share_menu")
     link, text, frame, citation = codes(app)
     assert link == "?benchmark=dailybench&criterion=Concise+and+direct"
     assert text.startswith(f"What I like in an answer: {WISH}.\n")
@@ -40,6 +42,7 @@ def test_the_picture_is_of_what_is_shown(app: AppTest, monkeypatch: pytest.Monke
     draw = AnswerCard.offer_text
     monkeypatch.setattr(AnswerCard, "offer_text", lambda card, place: (cards.append(card), draw(card, place)))
     open_view(app, benchmark="dailybench", criterion=WISH)
+    open_menu(app, "share_menu")
     concise = cards[-1].to_picture()
     assert Image.open(io.BytesIO(concise)).size == (1200, 630)
     assert any("Download picture" in element.proto.label for element in app.get("download_button"))
