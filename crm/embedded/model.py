@@ -13,8 +13,10 @@ holds responses back that are written for the judge.
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
@@ -65,6 +67,8 @@ from crm.protocol import (
 CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
 """Criterion embeddings enter ``u`` scaled to unit spread."""
 _MAX_CACHED = 2048
+_SINGLY_CACHED = 8
+"""So many single criteria, of those used last, are remembered of a benchmark."""
 _SURELY = 25.0
 """Log-odds that the guard takes off what is surely gaming: one in 1,000 ordinary responses."""
 _A_HABIT = np.float32(0.02)
@@ -153,6 +157,7 @@ class EmbeddedCRM:
         self._measured = measured
         self._directions: RowCache[Wording] = RowCache(_MAX_CACHED)
         self._under_none: dict[int, tuple[Floats, Floats]] = {}
+        self._singly: dict[int, RowCache[Wording]] = {}
 
     def reading_by(self, features: Representation) -> EmbeddedCRM:
         """Return the same judge with another representation of the same features, such as of more windows."""
@@ -196,21 +201,53 @@ class EmbeddedCRM:
     def measure(self, criteria: Sequence[Criterion], benchmark: JudgedBenchmark) -> ResponseMargins:
         """Return how all responses of a benchmark stand under single criteria, polarity included."""
         stored = benchmark.representation(self._features.name)
-        listed = CriteriaSet(tuple(criteria))
-        directions = self._signed(listed) * self._features.step
-        margins = project(stored["features"], directions.T) + self._counted_each(listed, stored["counts"])
-        margins += self._found_each(listed, stored)
+        margins = self._each(CriteriaSet(tuple(criteria)), stored)
         return ResponseMargins(margins, self._penalties(stored), stored["digest"] != MISSING)
 
     def margins(self, criteria: CriteriaSet, benchmark: JudgedBenchmark) -> JointMargins:
         """Return how all responses of a benchmark stand under all criteria together."""
         stored = benchmark.representation(self._features.name)
-        direction = self.direction(criteria)
         if isinstance(stored, ReadByLLM):
-            margins, penalty = self._margins_by_llm(criteria, direction, stored)
+            margins, penalty = self._margins_by_llm(criteria, self.direction(criteria), stored)
+        elif criteria:
+            margins, penalty = self._together(criteria, stored), self._penalties(stored)
         else:
-            margins, penalty = self._joint(criteria, direction, stored), self._penalties(stored)
+            margins, penalty = self._joint(criteria, self._general, stored), self._penalties(stored)
         return JointMargins(margins, penalty, stored["digest"] != MISSING, _ALIKE, _SURELY)
+
+    def _each(self, criteria: CriteriaSet, stored: Mapping[str, NDArray[Any]]) -> Floats:
+        """Return what responses, given as stored, have under single criteria, polarity included
+        ``[..., K]``."""
+        directions = self._signed(criteria) * self._features.step
+        margins = project(stored["features"], directions.T) + self._counted_each(criteria, stored["counts"])
+        margins += self._found_each(criteria, stored)
+        return margins
+
+    def _together(self, criteria: CriteriaSet, stored: Mapping[str, NDArray[Any]]) -> Floats:
+        """Return what responses, given as stored, have under all criteria together ``[...]``.
+
+        That of single criteria is remembered: a page also ranks by each of them, and without each.
+        """
+        shape = stored["digest"].shape
+
+        def computed(wordings: list[Wording]) -> Floats:
+            unknown = CriteriaSet(tuple(Criterion(text, polarity=polarity) for text, polarity in wordings))
+            return np.moveaxis(self._each(unknown, stored), -1, 0).reshape(len(wordings), -1)
+
+        wordings = [criterion.wording for criterion in criteria]
+        each = self._singly_of(stored).rows(wordings, math.prod(shape), computed)
+        margins: Floats = (_shares(criteria) @ each).reshape(shape)
+        return margins
+
+    def _singly_of(self, stored: Mapping[str, NDArray[Any]]) -> RowCache[Wording]:
+        """Return what is remembered of single criteria for what is stored of a benchmark."""
+        known = self._singly.get(id(stored))
+        if known is None:
+            known = RowCache(_SINGLY_CACHED)
+            with suppress(TypeError):  # of a plain dict nobody says when it is gone
+                weakref.finalize(stored, self._singly.pop, id(stored), None)
+                self._singly[id(stored)] = known
+        return known
 
     def _margins_by_llm(
         self, criteria: CriteriaSet, direction: Floats, stored: ReadByLLM
