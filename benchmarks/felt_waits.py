@@ -52,6 +52,12 @@ def chart_tab(page: Page) -> float:
     return _timed(tab.click, page.locator(_CHART).first.wait_for)
 
 
+def share_menu(page: Page) -> float:
+    """Open the menu with the ranking's link."""
+    button = page.get_by_role("button", name="Share")
+    return _timed(button.click, page.get_by_role("tab", name="Link").wait_for)
+
+
 def topics_page(page: Page) -> float:
     """Go to the map of what people ask about, having read the ranking for some seconds."""
     page.wait_for_timeout(_READING * 1e3)
@@ -113,6 +119,7 @@ def history_upload(page: Page) -> float:
 
 WAITS: dict[str, Callable[[Page], float]] = {
     "Chart tab": chart_tab,
+    "Share menu": share_menu,
     "Topics page": topics_page,
     "Topics page, as soon as the ranking stands": topics_page_at_once,
     "First comparison of five views": compare_example,

@@ -1,5 +1,6 @@
 """What a reason quotes is what moved the verdict."""
 
+import gc
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -133,6 +134,51 @@ class TestByLLM:
             ["features", "counts"],
             ["features", "counts", "passages"],
         ]
+
+
+class KeptArrays(dict[str, NDArray[Any]]):
+    """A benchmark's arrays as a server holds them: it is told when they are gone."""
+
+
+@dataclass(frozen=True)
+class KeptBenchmark(ArrayBenchmark):
+    @cached_property
+    def arrays(self) -> KeptArrays:
+        return KeptArrays(super().representation("any"))
+
+    def representation(self, name: str) -> Mapping[str, NDArray[Any]]:
+        return self.arrays
+
+
+class TestRemembering:
+    def test_responses_are_held_against_each_criterion_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[int] = []
+
+        def counting(features: NDArray[np.int8], direction: NDArray[np.float32]) -> NDArray[np.float32]:
+            asked.append(np.atleast_2d(direction.T).shape[0])
+            return project(features, direction)
+
+        monkeypatch.setattr("crm.embedded.model.project", counting)
+        features = random_features(4, 20)
+        kept, unkept = KeptBenchmark(features), ArrayBenchmark(features)
+        wishes = CriteriaSet(tuple(Criterion(wish) for wish in WISHES[:3]))
+        embedded_crm().margins(wishes, kept)
+        assert asked == [3]
+
+        for criteria in (*map(CriteriaSet.of, (["warm", WISHES[0]], [WISHES[1]])), wishes):
+            found, expected = (embedded_crm().margins(criteria, one).margins for one in (kept, unkept))
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+        assert asked == [3, 1, 2, 1, 3], "of what is kept only the new criterion, of the other one all"
+
+    def test_nothing_is_remembered_of_a_benchmark_that_is_gone(self) -> None:
+        judge = embedded_crm()
+        benchmark = KeptBenchmark(random_features(2, 3))
+        arrays = id(benchmark.arrays)
+        judge.margins(CriteriaSet.of(["warm"]), benchmark)
+        assert arrays in judge._singly
+        del benchmark
+        gc.collect()
+        assert arrays not in judge._singly
 
 
 def test_it_is_a_judge_that_explains() -> None:
