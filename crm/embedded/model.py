@@ -67,6 +67,7 @@ from crm.protocol import (
 CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
 """Criterion embeddings enter ``u`` scaled to unit spread."""
 _MAX_CACHED = 2048
+_ON_ORDINARY_CACHED = 256
 _SINGLY_CACHED = 8
 """So many single criteria, of those used last, are remembered of a benchmark."""
 _SURELY = 25.0
@@ -158,6 +159,7 @@ class EmbeddedCRM:
         self._directions: RowCache[Wording] = RowCache(_MAX_CACHED)
         self._under_none: dict[int, tuple[Floats, Floats]] = {}
         self._singly: dict[int, RowCache[Wording]] = {}
+        self._on_ordinary: RowCache[Wording] = RowCache(_ON_ORDINARY_CACHED)
 
     def reading_by(self, features: Representation) -> EmbeddedCRM:
         """Return the same judge with another representation of the same features, such as of more windows."""
@@ -231,8 +233,7 @@ class EmbeddedCRM:
         shape = stored["digest"].shape
 
         def computed(wordings: list[Wording]) -> Floats:
-            unknown = CriteriaSet(tuple(Criterion(text, polarity=polarity) for text, polarity in wordings))
-            return np.moveaxis(self._each(unknown, stored), -1, 0).reshape(len(wordings), -1)
+            return np.moveaxis(self._each(_of_wordings(wordings), stored), -1, 0).reshape(len(wordings), -1)
 
         wordings = [criterion.wording for criterion in criteria]
         each = self._singly_of(stored).rows(wordings, math.prod(shape), computed)
@@ -352,10 +353,17 @@ class EmbeddedCRM:
         )
 
     def _ordinary_margins(self, criteria: CriteriaSet, ordinary: ValidityCheck) -> Floats:
-        """Return margins of single criteria on ordinary pairs, polarity included ``[P, K]``."""
-        one, other = (self._counted_each(criteria, counts) for counts in ordinary.counts)
-        margins: Floats = ordinary.differences @ self._signed(criteria).T + one - other
-        return margins
+        """Return margins of single criteria on ordinary pairs, polarity included ``[P, K]``; remembered, as
+        lists of them are looked at as well."""
+
+        def computed(wordings: list[Wording]) -> Floats:
+            unknown = _of_wordings(wordings)
+            one, other = (self._counted_each(unknown, counts) for counts in ordinary.counts)
+            margins: Floats = self._signed(unknown) @ ordinary.differences.T + (one - other).T
+            return margins
+
+        wordings = [criterion.wording for criterion in criteria]
+        return self._on_ordinary.rows(wordings, len(ordinary.differences), computed).T
 
     def signs(self, criteria: CriteriaSet) -> Floats | None:
         """Return what can be seen of K criteria and foretells how often verdicts are right ``[K, S]``; None
@@ -653,6 +661,10 @@ def save_weights(
 
 
 _UNMEASURED = KindsOfReliability(np.full(3, np.nan, dtype=np.float32), np.zeros(4, dtype=np.float32))
+
+
+def _of_wordings(wordings: Sequence[Wording]) -> CriteriaSet:
+    return CriteriaSet(tuple(Criterion(text, polarity=polarity) for text, polarity in wordings))
 
 
 def _shares(criteria: CriteriaSet) -> Floats:
