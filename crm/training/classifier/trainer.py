@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -213,8 +214,9 @@ def _optimizer_class(options: Options) -> Any:
         raise UnavailableError(
             "The optimizer paged-8bit needs a package: pip install -r requirements-8bit.txt installs it."
         ) from error
-    # There is nothing to page where moments lie in the computer's memory already.
-    return optim.PagedAdamW8bit if torch.cuda.is_available() else optim.AdamW8bit
+    # Where moments lie in the computer's memory already there is nothing to page.
+    warnings.filterwarnings("ignore", message="Paged optimizers are not supported on CPU")
+    return optim.PagedAdamW8bit
 
 
 def _groups(weights: Iterable[Parameter], lr: float, options: Options) -> list[dict[str, Any]]:

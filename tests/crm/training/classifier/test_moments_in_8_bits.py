@@ -53,7 +53,30 @@ def test_moments_of_all_but_small_weights_are_bytes(backbone: str) -> None:
         kinds[name] = {each.dtype for each in moments if each.shape == weight.shape}
     assert kinds["model.embed_tokens.weight"] == {torch.uint8}
     assert kinds["model.norm.weight"] == {torch.float32}
-    assert "Paged" in type(optimizer).__name__ or not torch.cuda.is_available()
+
+
+def test_the_optimizer_that_pages_is_the_one_that_steps_on_a_processor_too(
+    backbone: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    from bitsandbytes.optim import AdamW8bit, PagedAdamW8bit
+
+    moved = []
+    for unpaged in (False, True):
+        torch.manual_seed(0)  # draws the new head
+        model = load_backbone(backbone, IN_8_BITS).model
+        optimizer = make_optimizer(model, IN_8_BITS)
+        assert isinstance(optimizer, PagedAdamW8bit)
+        if unpaged:
+            optimizer = AdamW8bit(optimizer.param_groups)
+        rng = torch.Generator().manual_seed(0)
+        for _ in range(3):
+            for weight in model.parameters():
+                weight.grad = torch.randn(weight.shape, generator=rng)
+            optimizer.step()
+        moved.append(model.state_dict())
+    for name, weight in moved[0].items():
+        torch.testing.assert_close(weight, moved[1][name], rtol=0, atol=1e-6, msg=name)
+    assert not [each for each in recwarn if "aged" in str(each.message)]
 
 
 def test_a_run_learns_as_much_and_goes_on_where_it_was_stopped(backbone: str, tmp_path: Path) -> None:
