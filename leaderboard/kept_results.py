@@ -22,9 +22,9 @@ Rating: TypeAlias = Estimate | BradleyTerry
 """Win rates with what intervals are made from."""
 
 _MEGABYTE = 1_000_000
-_JUDGED, _ESTIMATES, _CONTROL_TERMS = 8 * _MEGABYTE, 12 * _MEGABYTE, 16 * _MEGABYTE
+_JUDGED, _ESTIMATES, _CONTROL_TERMS = 8 * _MEGABYTE, 8 * _MEGABYTE, 16 * _MEGABYTE
 _DEFAULTS, _LEADERBOARDS, _MISSES = 2 * _MEGABYTE, 12 * _MEGABYTE, 1 * _MEGABYTE
-_DERIVED = 16 * _MEGABYTE
+_DERIVED = 8 * _MEGABYTE
 _BENCHMARKS = 256 * _MEGABYTE
 """All bundled ones come to 165; one that is larger is kept by itself."""
 _FEW = 4
@@ -51,7 +51,7 @@ class KeptResults:
     """
 
     def __init__(self, share: int = 1) -> None:
-        """Keep at most 75 MB or so beside benchmarks, or so many times less."""
+        """Keep at most 65 MB or so beside benchmarks, or so many times less."""
         self.loaded: SharedCache[LoadedBenchmark] = SharedCache(
             _BENCHMARKS // share, lambda found: found.nbytes, least=1, grows=True
         )
