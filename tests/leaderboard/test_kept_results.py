@@ -43,8 +43,8 @@ def test_however_much_is_asked_for_little_is_kept(small: Service) -> None:
 
 
 def test_win_rates_are_counted_with_what_was_worked_out_of_them(own_service: Service) -> None:
-    service = Service(own_service.database, share=64)
-    bound = kept_results._ESTIMATES // 64
+    service = Service(own_service.database, share=32)
+    bound = kept_results._ESTIMATES // 32
     for word in WORDS:
         service.leaderboard(
             View("dailybench", criteria=CriteriaSet.of([f"Mentions {word}"]), against=Against.ALL)
