@@ -68,8 +68,9 @@ CRITERION_SCALE = np.float32(DIMENSIONS**0.5)
 """Criterion embeddings enter ``u`` scaled to unit spread."""
 _MAX_CACHED = 2048
 _ON_ORDINARY_CACHED = 256
-_SINGLY_CACHED = 8
-"""So many single criteria, of those used last, are remembered of a benchmark."""
+_SINGLY_CACHED, _SINGLY_BYTES = 8, 6_000_000
+"""So many single criteria, of those used last, are remembered of a benchmark; of a large one, as many as have
+room, one at least."""
 _SURELY = 25.0
 """Log-odds that the guard takes off what is surely gaming: one in 1,000 ordinary responses."""
 _A_HABIT = np.float32(0.02)
@@ -244,7 +245,8 @@ class EmbeddedCRM:
         """Return what is remembered of single criteria for what is stored of a benchmark."""
         known = self._singly.get(id(stored))
         if known is None:
-            known = RowCache(_SINGLY_CACHED)
+            of_one = max(1, stored["digest"].size) * np.dtype(np.float32).itemsize
+            known = RowCache(max(1, min(_SINGLY_CACHED, _SINGLY_BYTES // of_one)))
             with suppress(TypeError):  # of a plain dict nobody says when it is gone
                 weakref.finalize(stored, self._singly.pop, id(stored), None)
                 self._singly[id(stored)] = known
@@ -522,7 +524,7 @@ class EmbeddedCRM:
         each = [member.directions(embeddings) for member in self._members]
         directions: Floats = np.mean(each, axis=0) + self._offset
         if self._concepts is not None:
-            criteria = [Criterion(text, polarity=polarity) for text, polarity in wordings]
+            criteria = _of_wordings(wordings).criteria
             if (ordinary := self._validity) is not None:
                 stays = self._concepts.not_opposed(
                     criteria, directions, ordinary.differences, ordinary.counts

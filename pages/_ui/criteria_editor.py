@@ -55,7 +55,8 @@ def edit_criteria(criteria: CriteriaSet) -> None:
         st.caption("or Ctrl+Enter")
     if listed:
         row.button("Clear", on_click=_set, args=(CriteriaSet(),))
-        menu(row, "Examples", _popular_as_links, icon=":material/lightbulb:", key="examples_menu")
+        as_links = partial(_popular, "tertiary")
+        menu(row, "Examples", as_links, icon=":material/lightbulb:", key="examples_menu")
     else:
         st.caption("Or try one of these:")
         with st.container(horizontal=True, gap="xsmall", key="popular_criteria"):
@@ -82,10 +83,6 @@ def _offer_to_split(criteria: CriteriaSet) -> None:
                 args=(split(criteria, criterion),),
                 help="Each is then read, weighed and shown by itself.",
             )
-
-
-def _popular_as_links() -> None:
-    _popular("tertiary")
 
 
 def _popular(kind: Literal["secondary", "tertiary"]) -> None:
