@@ -524,7 +524,7 @@ class EmbeddedCRM:
         each = [member.directions(embeddings) for member in self._members]
         directions: Floats = np.mean(each, axis=0) + self._offset
         if self._concepts is not None:
-            criteria = _of_wordings(wordings).criteria
+            criteria = _criteria_of(wordings)
             if (ordinary := self._validity) is not None:
                 stays = self._concepts.not_opposed(
                     criteria, directions, ordinary.differences, ordinary.counts
@@ -666,7 +666,12 @@ _UNMEASURED = KindsOfReliability(np.full(3, np.nan, dtype=np.float32), np.zeros(
 
 
 def _of_wordings(wordings: Sequence[Wording]) -> CriteriaSet:
-    return CriteriaSet(tuple(Criterion(text, polarity=polarity) for text, polarity in wordings))
+    return CriteriaSet(tuple(_criteria_of(wordings)))
+
+
+def _criteria_of(wordings: Sequence[Wording]) -> list[Criterion]:
+    """Return criteria with these wordings: of all questions at once, so more than one person may have."""
+    return [Criterion(text, polarity=polarity) for text, polarity in wordings]
 
 
 def _shares(criteria: CriteriaSet) -> Floats:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from crm.criteria import CriteriaSet, Criterion, Polarity, Weight
+from crm.criteria import MAX_CRITERIA, CriteriaSet, Criterion, Polarity, Weight
 from crm.embedded.model import (
     EmbeddedCRM,
     Member,
@@ -185,6 +185,17 @@ def test_it_is_a_judge_that_explains() -> None:
     assert isinstance(embedded_crm(), CRM)
     assert isinstance(embedded_crm(), Explains)
     assert isinstance(embedded_crm(), MeasuresResponses)
+
+
+def test_questions_of_many_people_have_more_criteria_than_one_of_them_may() -> None:
+    pair = Pair("How do I boil an egg?", SHORT, LONG)
+    wanted = [
+        CriteriaSet((Criterion(f"Mentions the number {number}"),)) for number in range(MAX_CRITERIA + 1)
+    ]
+
+    verdicts = embedded_crm().judge([Question(criteria, pair) for criteria in wanted])
+
+    assert len(verdicts) == len(wanted)
 
 
 READ_APART = 0.1
