@@ -120,7 +120,7 @@ class ConceptClassifier:
             UnavailableError: There is no language model.
         """
         texts = [plainly(self.spelling.corrected(criterion.text)) for criterion in criteria]
-        prob, states = self._read_texts(texts, range(len(texts)), bulk=True)
+        prob, states = self._read_texts(texts, bulk=True)
         if states is None:
             raise UnavailableError(
                 "The classifier of wishes has no language model, or its weights are missing."
@@ -140,7 +140,7 @@ class ConceptClassifier:
         texts = [plainly(self.spelling.corrected(text)) for text, _ in wordings]
         bare = [row for row, (_, polarity) in enumerate(wordings) if _is_bare_name(texts[row], polarity)]
         texts += [f"avoid {texts[row]}" for row in bare]
-        prob, vectors = self._read_texts(texts, [*range(len(wordings)), *bare], bulk=bulk)
+        prob, vectors = self._read_texts(texts, bulk=bulk)
         mixtures = self._mixtures(texts, prob, vectors)
         (prob, avoided), (mixtures, of_avoided) = (
             np.split(each, [len(wordings)]) for each in (prob, mixtures)
@@ -169,21 +169,13 @@ class ConceptClassifier:
         read[:, : self.countable][np.abs(read[:, : self.countable]) < _SLIGHT_COUNT] = 0.0
         return read
 
-    def _read_texts(
-        self, criteria: Sequence[str], groups: Sequence[int], *, bulk: bool
-    ) -> tuple[Floats, Floats | None]:
+    def _read_texts(self, criteria: Sequence[str], *, bulk: bool) -> tuple[Floats, Floats | None]:
         """Return how probable more and less of each concept are in what was written ``[N, 2 K]``, and the
-        language model's states of the whole ``[N, D]``, where there is one.
-
-        Args:
-            groups: Texts of one wish have one number ``[N]``: they are read together.
-        """
+        language model's states of the whole ``[N, D]``, where there is one."""
         # Together: a short text costs the networks as much time as ten.
         clauses = [taken_apart(each) for each in criteria]
         texts = [(row, text) for row, each in enumerate(clauses) for text in dict.fromkeys(each.texts())]
-        read, states = self._averaged(
-            [text for _, text in texts], [groups[row] for row, _ in texts], bulk=bulk
-        )
+        read, states = self._averaged([text for _, text in texts], bulk=bulk)
         of_text: list[dict[str, Floats]] = [{} for _ in clauses]
         for (row, text), as_it_stands in zip(texts, read, strict=True):
             of_text[row][text] = as_it_stands
@@ -197,9 +189,7 @@ class ConceptClassifier:
         _read_by_unit(criteria, of_concepts)
         return of_concepts, None if states is None else states[wholes]
 
-    def _averaged(
-        self, criteria: Sequence[str], groups: Sequence[int], *, bulk: bool
-    ) -> tuple[Floats, Floats | None]:
+    def _averaged(self, criteria: Sequence[str], *, bulk: bool) -> tuple[Floats, Floats | None]:
         """Return the mean probabilities of the classes by all that read, sharpened ``[N, 1 + 2 K]``, and the
         language model's states ``[N, D]``, where there is one."""
         each = (
@@ -209,7 +199,7 @@ class ConceptClassifier:
         )
         mean, vectors = np.mean(each, axis=0), None
         if self.decoder is not None:
-            vectors = self.decoder.vectors(criteria, groups=groups, bulk=bulk)
+            vectors = self.decoder.vectors(criteria)
             mean = (1 - _OF_DECODER) * mean + _OF_DECODER * self.decoder.prob(vectors, bulk=bulk)
         prob: Floats = mean**_AGREED / (mean**_AGREED).sum(axis=1, keepdims=True)
         return prob, vectors

@@ -197,7 +197,7 @@ def train_decoder(
     on = device or ("cuda" if torch.cuda.is_available() else "cpu")
     with progress_bar("steps") as on_progress:
         fitted = fit_decoder(used, read_concept_names(), read_turns(), options, device=on, report=on_progress)
-    vectors = fitted.vectors([wish.text for wish in kept], bulk=True)
+    vectors = fitted.vectors([wish.text for wish in kept])
     fitted = fitted.sharpened(sharpness_of(fitted.logits(vectors, bulk=True), kept, joined.names))
     joined = ConceptClassifier(joined.names, joined.networks, joined.spelling, fitted)
     np.savez_compressed(out, **joined.arrays())  # type: ignore[arg-type]
