@@ -56,7 +56,7 @@ _READ_BY = (
 )
 PARTS: dict[str, tuple[str, ...]] = {
     MODELS: tuple(
-        f"crm/embedded/{name}.py" for name in ("blocks", "encoder", "minilm", "smollm2", "wish_decoder")
+        f"crm/embedded/{name}.py" for name in ("encoder", "minilm", "smollm2", "wish_decoder")
     ),
     READING: (
         *(f"crm/embedded/{name}.py" for name in _READ_BY),

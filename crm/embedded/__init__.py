@@ -5,15 +5,14 @@
 - ``projection``: its product with what criteria ask for
 - ``style``: the counted properties in it
 - ``token_axes``: how it speaks, as heard in each of its tokens
-- ``encoder``: the sentence encoder; ``minilm``: the same in NumPy, for a few short texts;
-  ``blocks``: its weights
+- ``encoder``: the sentence encoder; ``minilm``: the same in ONNX Runtime, for a few short texts
 - ``mixtures``: what is asked for in words that name nothing, as several concepts at once
 - ``passages``: a response part by part, for wishes that one of its sentences meets
 - ``counts``: what is counted exactly in it; ``evidence``: where in its text that stands
 - ``concepts``: what a criterion asks for, in whatever words
 - ``spelling``: its slips of the pen are mended first; ``idioms``: and its turns of phrase about length
 - ``wish_decoder``: a language model that reads it, ``smollm2``: its lower layers; ``decoder_graph``: for ONNX
-  Runtime
+  Runtime; ``onnx_graph``: how graphs for it are put together; ``functions``: what is left to NumPy
 - ``wish_network``: smaller networks that read it, too; ``surface``: its words and turns
 - ``clauses``: what is read of its parts, put together; ``forms``: how it is taken apart
 - ``known``: what the judge makes of that

@@ -6,19 +6,14 @@ is one call in which Python's other threads go on.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO
+from dataclasses import dataclass
 
 import numpy as np
-import onnx
 import onnxruntime
-from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
 
-from crm.embedded.blocks import LowRank
+from crm.embedded.functions import LowRank
+from crm.embedded.onnx_graph import KERNELS, Dimensions, Graph, session_of
 from parsing.gguf import GROUP, GGUFFile, Quantised
 
 WIDTH = 576
@@ -39,10 +34,6 @@ _MIDDLE = 8
 """Of the numbers from 0 to 15, which the kernel takes for zero."""
 _IN_FULL = 1
 """The kernel's accuracy: it multiplies in 32 bits. In eight it takes half as long, and readings change."""
-_CONSTANTS, _LARGE = "constants", 1024
-"""The file of the graph's large constants, and their bytes at least."""
-_OPSET, _OPSET_OF_KERNEL, _IR = 23, 1, 11
-_KERNEL = "com.microsoft"
 
 STATES, COSINES, SINES, VISIBLE = "states", "cosines", "sines", "visible"
 PAST_KEYS, PAST_VALUES = "past_keys", "past_values"
@@ -68,20 +59,27 @@ def decoder_session(
 
     Raises:
         ParseError: The layers are stored in another format than four bits.
+        UnavailableError: The folder of temporary files takes no more.
     """
-    with tempfile.TemporaryDirectory(prefix="usl-graph-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / "decoder.onnx"
-        with (path.parent / _CONSTANTS).open("wb") as constants:
-            graph = _Graph(constants)
-            _add_layers(graph, file, n_layers, adapters)
-        path.write_bytes(graph.model(n_layers).SerializeToString())
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.enable_cpu_mem_arena = False
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    of_past: Dimensions = [n_layers, 1, N_SHARED, "past", OF_HEAD]
+    of_places: Dimensions = [1, "tokens", OF_HEAD // 2]
+    inputs: dict[str, Dimensions] = {
+        STATES: [1, "tokens", WIDTH],
+        COSINES: of_places,
+        SINES: of_places,
+        VISIBLE: ["tokens", "seen"],
+        PAST_KEYS: of_past,
+        PAST_VALUES: of_past,
+    }
+
+    def put_together(graph: Graph) -> bytes:
+        _add_layers(graph, file, n_layers, adapters)
+        return graph.model(inputs, [LAST, KEYS, VALUES], of_bool=[VISIBLE])
+
+    return session_of(put_together)
 
 
-def _add_layers(graph: _Graph, file: GGUFFile, n_layers: int, adapters: Mapping[str, LowRank]) -> None:
+def _add_layers(graph: Graph, file: GGUFFile, n_layers: int, adapters: Mapping[str, LowRank]) -> None:
     epsilon = float(file.metadata["llama.attention.layer_norm_rms_epsilon"])
     states, keys, values = STATES, [], []
     for number in range(n_layers):
@@ -95,81 +93,11 @@ def _add_layers(graph: _Graph, file: GGUFFile, n_layers: int, adapters: Mapping[
         graph.add("Concat", *(graph.unsqueezed(one) for one in each), outputs=[name], axis=0)
 
 
-@dataclass
-class _Graph:
-    """Nodes and constants in the order in which they are added.
-
-    Attributes:
-        constants: The file that they are written to, so that they are never all in memory.
-    """
-
-    constants: BinaryIO
-    nodes: list[onnx.NodeProto] = field(default_factory=list)
-    stored: list[onnx.TensorProto] = field(default_factory=list)
-    n_names: int = 0
-
-    def constant(self, array: NDArray[Any]) -> str:
-        """Return the name of a constant."""
-        [name] = self.several(1)
-        if array.nbytes < _LARGE:
-            self.stored.append(numpy_helper.from_array(array, name))
-            return name
-        kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-        tensor = TensorProto(
-            name=name, data_type=kind, dims=array.shape, data_location=TensorProto.DataLocation.EXTERNAL
-        )
-        where = {"location": _CONSTANTS, "offset": self.constants.tell(), "length": array.nbytes}
-        for key, value in where.items():
-            tensor.external_data.add(key=key, value=str(value))
-        self.constants.write(np.ascontiguousarray(array).data)
-        self.stored.append(tensor)
-        return name
-
-    def add(self, operator: str, *inputs: str, outputs: list[str] | None = None, **attributes: Any) -> str:
-        """Add a node and return the name of its first output, a new one by default."""
-        outputs = outputs or self.several(1)
-        self.nodes.append(helper.make_node(operator, inputs, outputs, **attributes))
-        return outputs[0]
-
-    def unsqueezed(self, one: str) -> str:
-        """Return it with a first dimension of one."""
-        return self.add("Unsqueeze", one, self.constant(np.array([0])))
-
-    def several(self, number: int) -> list[str]:
-        """Return so many new names."""
-        self.n_names += number
-        return [f"_{self.n_names - place}" for place in range(number)]
-
-    def model(self, n_layers: int) -> onnx.ModelProto:
-        """Return all of it; the large constants are in their file."""
-        of_past: list[str | int | None] = [n_layers, 1, N_SHARED, "past", OF_HEAD]
-        of_places: list[str | int | None] = [1, "tokens", OF_HEAD // 2]
-        inputs: dict[str, list[str | int | None]] = {
-            STATES: [1, "tokens", WIDTH],
-            COSINES: of_places,
-            SINES: of_places,
-            PAST_KEYS: of_past,
-            PAST_VALUES: of_past,
-        }
-        of_inputs = [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()
-        ]
-        of_inputs.append(helper.make_tensor_value_info(VISIBLE, TensorProto.BOOL, ["tokens", "seen"]))
-        of_outputs = [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in (LAST, KEYS, VALUES)
-        ]
-        return helper.make_model(
-            helper.make_graph(self.nodes, "decoder", of_inputs, of_outputs, self.stored),
-            opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_KERNEL, _OPSET_OF_KERNEL)],
-            ir_version=_IR,
-        )
-
-
 @dataclass(frozen=True)
 class _Layer:
     """One layer's nodes."""
 
-    graph: _Graph
+    graph: Graph
     file: GGUFFile
     number: int
     adapters: Mapping[str, LowRank]
@@ -220,7 +148,7 @@ class _Layer:
             inputs.rows,
             graph.constant(in_pairs[..., 0] | in_pairs[..., 1] << 4),
             graph.constant(weight.scale.ravel()),
-            domain=_KERNEL,
+            domain=KERNELS,
             K=n_inputs,
             N=n_outputs,
             bits=4,
@@ -255,8 +183,8 @@ class _Inputs:
     of_groups: str
 
     @classmethod
-    def of(cls, graph: _Graph, rows: str, width: int) -> _Inputs:
+    def of(cls, graph: Graph, rows: str, width: int) -> _Inputs:
         """Sum up rows of so many numbers."""
-        grouped = graph.add("Reshape", rows, graph.constant(np.array([1, -1, width // GROUP, GROUP])))
+        grouped = graph.reshaped(rows, 1, -1, width // GROUP, GROUP)
         sums = graph.add("ReduceSum", grouped, graph.constant(np.array([3])), keepdims=0)
         return cls(rows, sums)

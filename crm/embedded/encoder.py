@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from tokenizers import Tokenizer
 
-from crm.embedded.blocks import LowRank, Rows
+from crm.embedded.functions import LowRank, Rows
 from crm.embedded.minilm import N_LAYERS, last_states_of_each, load_minilm
 from crm.embedded.token_axes import TOKEN_LAYER, TokenAxes
 from parsing.documents import read_json

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.embedded.minilm import gelu
+from crm.embedded.functions import gelu
 from crm.protocol import Floats
 
 _LEAST_LENGTH = np.float32(1e-6)

@@ -31,9 +31,9 @@ from crm.embedded.absence import HARDLY, absence_in_words, share_with
 from crm.embedded.concepts import lacks_decoder
 from crm.embedded.counts import countables
 from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
+from crm.embedded.functions import gelu
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
-from crm.embedded.minilm import gelu
 from crm.embedded.passages import passages
 from crm.embedded.projection import project
 from crm.embedded.reasons import MOST_REASONS, UNNAMED, reasons

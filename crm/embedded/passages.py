@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.embedded.encoder import DIMENSIONS, sentence_encoder
-from crm.embedded.minilm import gelu
+from crm.embedded.functions import gelu
 from crm.embedded.projection import project
 from crm.protocol import Floats
 

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from crm.embedded import decoder_graph as graph
-from crm.embedded.blocks import LowRank, Rows
 from crm.embedded.decoder_graph import N_SHARED, OF_HEAD, decoder_session
+from crm.embedded.functions import LowRank, Rows
 from crm.errors import UnavailableError
 from parsing.gguf import GGUFFile, read_gguf
 from parsing.limits import ParseError
@@ -60,11 +59,6 @@ class SmolLM2:
             self._session = decoder_session(file, n_layers, adapters)
         except ParseError as error:
             raise UnavailableError(f"{FILE} cannot be used ({error}): install its package again.") from error
-        except OSError as error:
-            raise UnavailableError(
-                f"SmolLM2 cannot be made ready in {gettempdir()} ({error.strerror}): free 100 MB there, or "
-                "name another folder by the variable TMPDIR."
-            ) from error
         file.forget()
         none = np.zeros((n_layers, 1, N_SHARED, 0, OF_HEAD), np.float32)
         self._past = {graph.PAST_KEYS: none, graph.PAST_VALUES: none}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crm.embedded.minilm import gelu, normalised
+from crm.embedded.functions import gelu, normalised
 from crm.protocol import Floats
 
 TOKEN_LAYER = 2

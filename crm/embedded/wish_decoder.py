@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from crm.batches import batches
-from crm.embedded.blocks import LowRank, Rows
 from crm.embedded.decoder_graph import WIDTH
+from crm.embedded.functions import LowRank, Rows
 from crm.embedded.minilm import read_adapters, stored_adapters
 from crm.embedded.smollm2 import SmolLM2, read_smollm2
 from crm.protocol import Floats

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from crm.embedded.blocks import LowRank
 from crm.embedded.decoder_graph import WIDTH
+from crm.embedded.functions import LowRank
 from crm.embedded.smollm2 import FILE, read_smollm2, tokenizer_of
 from crm.embedded.wish_decoder import BEGINNING, ENDING, MAX_TOKENS, WishDecoder
 from crm.llm.loading import smollm2_folder

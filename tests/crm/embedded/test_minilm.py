@@ -1,4 +1,4 @@
-"""The encoder in NumPy, against the same weights in transformers."""
+"""The encoder in ONNX Runtime, against the same weights in transformers."""
 
 import subprocess
 import sys
@@ -8,7 +8,8 @@ import pytest
 from scipy.special import erf
 
 from crm.embedded.encoder import DIMENSIONS, WINDOW, encoder_parts
-from crm.embedded.minilm import N_LAYERS, gelu, last_states_of_each, load_minilm
+from crm.embedded.functions import gelu
+from crm.embedded.minilm import N_LAYERS, last_states_of_each, load_minilm
 
 TEXTS = ["How do I boil an egg?", "", "簡潔に 🎉", "naïve café — résumé", "word " * (WINDOW - 2)]
 NAME = "encoder.layer.3.attention.self.query"

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from crm.embedded import smollm2
-from crm.embedded.blocks import LowRank
 from crm.embedded.decoder_graph import WIDTH
+from crm.embedded.functions import LowRank
 from crm.embedded.smollm2 import FILE, SmolLM2, read_smollm2
 from crm.errors import UnavailableError
 from crm.llm.loading import load_tokenizer, smollm2_folder

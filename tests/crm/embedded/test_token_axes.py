@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 
 from crm.embedded.encoder import DIMENSIONS, sentence_encoder
-from crm.embedded.minilm import normalised
+from crm.embedded.functions import normalised
 from crm.embedded.representation import representation
 from crm.embedded.token_axes import TOKEN_LAYER, TokenAxes
 
