@@ -55,9 +55,7 @@ _READ_BY = (
     *("numerals", "spelling", "surface", "validity", "wish_network"),
 )
 PARTS: dict[str, tuple[str, ...]] = {
-    MODELS: tuple(
-        f"crm/embedded/{name}.py" for name in ("encoder", "minilm", "smollm2", "wish_decoder")
-    ),
+    MODELS: tuple(f"crm/embedded/{name}.py" for name in ("encoder", "minilm", "smollm2", "wish_decoder")),
     READING: (
         *(f"crm/embedded/{name}.py" for name in _READ_BY),
         *("leaderboard/coach", "leaderboard/reading.py", "leaderboard/several_wishes.py", "crm/criteria.py"),

@@ -271,7 +271,7 @@ def _weights(folder: Path) -> _Weights:
 
 
 def _of(stored: Any, beginning: str) -> dict[str, Rows]:
-    """Return the weights of a file whose names begin so, by the rest of them, without the vectors of words."""
+    """Return the weights of a file whose names begin so, by the rest of them; not the vectors of words."""
     names = [name for name in stored.keys() if name.startswith(beginning) and name != _WORDS]  # noqa: SIM118
     return {name.removeprefix(beginning): stored.get_tensor(name) for name in names}
 
