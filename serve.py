@@ -3,7 +3,10 @@
 
 import gc
 
+from pages._ui.arenas import gives_back_memory, share_arenas
+
 gc.disable()  # While modules are imported it finds nothing, and takes a sixth of the time.
+share_arenas()  # Before any of them starts a thread, which would get an arena of its own.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,7 +22,6 @@ from api.settings import Settings
 from crm.processors import compute_in_one_thread
 from leaderboard.render.html import STYLE_SHEET
 from pages._ui.ahead import prepare_first_page
-from pages._ui.arenas import gives_back_memory, share_arenas
 from pages._ui.first_page import FirstPage, charts_ahead, elements_ahead, style_element
 from pages._ui.kept_files import LimitsKeptFiles
 from pages._ui.security import SecurityHeaders
@@ -30,7 +32,6 @@ END = style_element(STYLE_SHEET.read_text(encoding="utf-8")) + elements_ahead() 
 compute_in_one_thread()
 SETTINGS = Settings.from_environment()
 set_up_log()
-share_arenas()
 
 METRICS = Metrics(shared_service) if SETTINGS.metrics else None
 

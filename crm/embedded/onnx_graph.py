@@ -113,7 +113,8 @@ def session_of(put_together: Callable[[Graph], bytes]) -> onnxruntime.InferenceS
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False
+    # Both would keep memory for every length of text that was ever read.
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     try:
         with tempfile.TemporaryDirectory(prefix="usl-graph-", ignore_cleanup_errors=True) as folder:
             path = Path(folder) / "network.onnx"
