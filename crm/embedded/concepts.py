@@ -38,6 +38,7 @@ from crm.embedded.wish_decoder import WishDecoder
 from crm.embedded.wish_network import WishNetwork, prob_by_each
 from crm.errors import UnavailableError
 from crm.paths import CONCEPTS_FILE
+from crm.processors import beside
 from crm.protocol import Floats
 
 _MAX_CACHED = 2048
@@ -192,15 +193,18 @@ class ConceptClassifier:
     def _averaged(self, criteria: Sequence[str], *, bulk: bool) -> tuple[Floats, Floats | None]:
         """Return the mean probabilities of the classes by all that read, sharpened ``[N, 1 + 2 K]``, and the
         language model's states ``[N, D]``, where there is one."""
-        each = (
-            [network.prob(criteria, bulk=True) for network in self.networks]
-            if bulk
-            else prob_by_each(self.networks, criteria)
-        )
+        decoder = self.decoder
+        with beside() as start:
+            reading = None if decoder is None else start(lambda: decoder.vectors(criteria))
+            each = (
+                [network.prob(criteria, bulk=True) for network in self.networks]
+                if bulk
+                else prob_by_each(self.networks, criteria)
+            )
         mean, vectors = np.mean(each, axis=0), None
-        if self.decoder is not None:
-            vectors = self.decoder.vectors(criteria)
-            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * self.decoder.prob(vectors, bulk=bulk)
+        if decoder is not None and reading is not None:
+            vectors = reading()
+            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * decoder.prob(vectors, bulk=bulk)
         prob: Floats = mean**_AGREED / (mean**_AGREED).sum(axis=1, keepdims=True)
         return prob, vectors
 

@@ -1,6 +1,6 @@
 """Turns of phrase, put as the rest of the judge reads them.
 
-A judge that has learnt “longer” as a wish for more easily takes “no longer than a tweet” for one, and “two
+A judge that has learnt “longer” as a wish for more easily takes “no longer than a screen” for one, and “two
 pages at most” names nothing that is counted. “A few sentences” are few, “won't turn me down” refuses nothing,
 and “quality over quantity” is a saying. Such phrases are put in other words before a criterion is read.
 """
@@ -10,20 +10,34 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-WORDS_A_PAGE = 500
-"""Of single-spaced text, as is usual."""
+_WORDS_OF = {"page": 500, "tweet": 50, "sms": 30, "text message": 30}
+"""Single-spaced pages, as is usual; of a tweet's 280 characters and a text message's 160, with spaces."""
 
 _UNIT = r"(?:(?:single|short|long) )?(?:word|sentence|paragraph|line|bullet|example|question|emoji)s?\b"
 _NOT = r"\b(?:no|not|never|nothing|\w+n't)(?: (?:be|go|get|run|much|any|a bit|ever))*"
-_PAGES = {"half a": 0.5, "a": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0}
-_ABOUT_PAGES = re.compile(
+_NUMBERS = {
+    "half a": 0.5,
+    "a": 1.0,
+    "an": 1.0,
+    "one": 1.0,
+    "two": 2.0,
+    "three": 3.0,
+    "four": 4.0,
+    "five": 5.0,
+}
+_ABOUT_SIZE = re.compile(
     r"(?P<before>\b(?:than|most|least|under|below|over|above|exceed(?:ing)?|within|about|around|max(?:imum)?"
     r"|maximum of|(?:limit|keep|kept|cut|cap|trim|stick|hold|down|up)\w*(?: \w+)? to"
     r"|fits? (?:on|in|into|onto)) )?"
-    rf"\b(?P<pages>{'|'.join(_PAGES)}|\d{{1,2}})(?: (?:single|full|whole))? pages?\b"
+    rf"\b(?P<number>{'|'.join(_NUMBERS)}|\d{{1,2}})(?: (?:single|full|whole))?"
+    rf" (?P<size>{'|'.join(_WORDS_OF)})s?\b(?! thread)"
     r"(?P<after> (?:at (?:the )?(?:very )?most|max(?:imum)?|tops|or less|or shorter|long|in length)\b)?",
     re.IGNORECASE,
 )
+_LONGER_THAN = re.compile(
+    rf"(?:(?P<not>{_NOT})|\b\w+)? ?(?<!\w)(?:longer|more|bigger|larger|lengthier|wordier) $", re.IGNORECASE
+)
+_ELSE_ABOUT = re.compile(rf"\d|\b{_UNIT}", re.IGNORECASE)
 _A_UNIT = re.compile(rf"\bthan an? (?={_UNIT})", re.IGNORECASE)
 _WITHIN_ONE = re.compile(rf"\b(?:shorter|less|fewer) than one (?={_UNIT})", re.IGNORECASE)
 _LONGER = re.compile(rf"\b(?:longer|bigger|lengthier) than (?=\S+ {_UNIT})", re.IGNORECASE)
@@ -167,9 +181,9 @@ _COMPILED_SAYINGS = tuple((re.compile(saying, re.IGNORECASE), plain) for saying,
 def plainly(criterion: str) -> str:
     """Return a criterion with its turns of phrase put in other words.
 
-    “No longer than a tweet” becomes “shorter than a tweet”, “longer than two sentences” “more than two
-    sentences”, as it does not ask for longer ones, and “two pages at most” “1000 words at most”. “Réponses
-    courtes” are “short answers”.
+    “No longer than a screen” becomes “shorter than a screen”, “longer than two sentences” “more than two
+    sentences”, as it does not ask for longer ones, “two pages at most” “1000 words at most”, and “no longer
+    than a tweet” “no more than 50 words”. “Réponses courtes” are “short answers”.
     """
     plain = criterion.replace("’", "'")
     if abroad := _from_abroad(plain.strip(" .!")):
@@ -180,7 +194,7 @@ def plainly(criterion: str) -> str:
     plain = _REFUSES.sub("never refuses", plain)
     plain = _JUST.sub(r"\g<than> ", plain)
     plain = _A_FEW.sub("few ", plain)
-    plain = _ABOUT_PAGES.sub(_in_words, plain)
+    plain = _ABOUT_SIZE.sub(_in_words, plain)
     plain = _A_UNIT.sub("than one ", plain)
     plain = _LONGER.sub("more than ", plain)
     plain = _WITHIN_ONE.sub("at most one ", plain)
@@ -198,10 +212,20 @@ def _from_abroad(wish: str) -> str | None:
 
 def _in_words(found: re.Match[str]) -> str:
     before, after = found["before"] or "", found["after"] or ""
-    if not before and not after:
+    number, size = found["number"].lower(), found["size"].lower()
+    if not (before or after) or (size != "page" and not _limits_length(found)):
         return found.group()
-    pages = found["pages"].lower()
-    amount = _PAGES[pages] if pages in _PAGES else float(pages)
+    amount = _NUMBERS[number] if number in _NUMBERS else float(number)
     if before.lower().startswith("fit"):
         before = "at most "
-    return f"{before}{round(amount * WORDS_A_PAGE)} words{after}"
+    return f"{before}{round(amount * _WORDS_OF[size])} words{after}"
+
+
+def _limits_length(found: re.Match[str]) -> bool:
+    """Return whether a tweet or the like is the limit of an answer: not where an amount stands beside it, or
+    it is about paragraphs; and who wishes for more than a tweet may as well have ten."""
+    before, after = found.string[: found.start()], found.string[found.end() :]
+    longer = _LONGER_THAN.search(before)
+    if longer is not None and longer["not"] is None:
+        return False
+    return not _ELSE_ABOUT.search(f"{before} {after}")

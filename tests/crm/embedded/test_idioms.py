@@ -9,7 +9,15 @@ from crm.protocol import ReadAs
 @pytest.mark.parametrize(
     ("written", "plain"),
     [
-        ("no longer than a tweet", "shorter than a tweet"),
+        ("never more than a tweet", "never more than 50 words"),
+        ("no longer than a tweet", "no more than 50 words"),
+        ("two tweets at most", "100 words at most"),
+        ("should fit in an SMS", "should at most 30 words"),
+        ("please longer than a tweet", "please longer than a tweet"),
+        ("paragraphs longer than a tweet", "paragraphs longer than a tweet"),
+        ("paragraphs no shorter than a tweet", "paragraphs no shorter than a tweet"),
+        ("under a tweet, so 20 words", "under a tweet, so 20 words"),
+        ("like a tweet", "like a tweet"),
         ("Please be nothing longer than a postcard", "Please be shorter than a postcard"),
         ("don’t be longer than necessary", "shorter than necessary"),
         ("fits on one screen", "shorter than one screen"),
@@ -102,7 +110,11 @@ def test_turns_of_phrase_about_length_are_put_in_other_words(written: str, plain
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        ("no longer than a tweet", "fewer words"),
+        ("no longer than a tweet", "at most 50 words"),
+        ("Never more than a tweet!", "at most 50 words"),
+        ("must be shorter than a text message", "at most 30 words"),
+        ("fits in a tweet", "at most 50 words"),
+        ("longer than a tweet, please", "more words"),
         ("should be no longer than needed", "fewer words"),
         ("no longer than a paragraph", "at most 1 paragraph"),
         ("No more than a sentence, please", "at most 1 sentence"),
