@@ -1,4 +1,4 @@
-"""How many processors there are to work with, and how NumPy and SciPy share them."""
+"""How many processors there are to work with, how NumPy and SciPy share them, and work beside other work."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -50,7 +50,7 @@ def _own(file: str, function: str = "made") -> str:
 @pytest.mark.parametrize(
     ("stack", "part", "file"),
     [
-        (f"{_ANSWER};{_own('crm/embedded/blocks.py')}", MODELS, "crm/embedded/blocks.py"),
+        (f"{_ANSWER};{_own('crm/embedded/minilm.py')}", MODELS, "crm/embedded/minilm.py"),
         (f"{_ANSWER};{_own('crm/embedded/model.py')};{_own('crm/embedded/projection.py')}", SCORING, None),
         (
             f"{_ANSWER};{_own('leaderboard/statistics/duels.py')};_sum (/x/numpy/_methods.py:1)",
@@ -99,10 +99,10 @@ def test_threads_that_wait_are_left_out() -> None:
 
 
 def test_rows_are_shares_of_a_changes_time() -> None:
-    rows = list(Profile.of([f"{_ANSWER} 1", f"{_ANSWER};{_own('crm/embedded/blocks.py')} 3"]).rows(0.4))
+    rows = list(Profile.of([f"{_ANSWER} 1", f"{_ANSWER};{_own('crm/embedded/minilm.py')} 3"]).rows(0.4))
 
     assert [row[0] for row in rows] == list(ORDER)
-    assert rows[0][1:] == ("75.0 %", "300 ms", "75.0 %", "crm/embedded/blocks.py 75.0 %")
+    assert rows[0][1:] == ("75.0 %", "300 ms", "75.0 %", "crm/embedded/minilm.py 75.0 %")
     assert rows[ORDER.index(ANSWER)][1:4] == ("25.0 %", "100 ms", "100.0 %")
 
 
