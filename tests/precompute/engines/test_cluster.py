@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
@@ -46,7 +46,8 @@ def address(tmp_path: Path) -> Iterator[str]:
         yield f"{get_node_ip_address()}:{port}"
         # An orderly end takes half a minute.
         for process in [*psutil.Process(head.pid).children(recursive=True), head]:
-            process.kill()
+            with suppress(psutil.NoSuchProcess):  # it ends with the one before it
+                process.kill()
         head.communicate(timeout=60)
 
 
