@@ -345,7 +345,7 @@ class _Maker:
         if better := sum(rank < ranks[first] for rank in ranks.values()):
             hidden = f"{quantity(better, 'LLM')} that {'ranks' if better == 1 else 'rank'} higher"
             found.append(f"Your filters hide {hidden}.")
-        found += filter(None, (self._kept_by_nobody(amount) for amount in board.amounts))
+        found += filter(None, (self._seldom_kept(amount, first) for amount in board.amounts))
         found += alike_sentences(board.amounts, self.evidence.won, board.llms)
         if missed := missed_in_words(board.misses.get(first, ())):
             found.append(f"None of them meets everything essential: {self.title(first)} {missed}.")
@@ -360,15 +360,26 @@ class _Maker:
             found.append(f"{left_out}.")
         return tuple(found)
 
-    def _kept_by_nobody(self, amount: MeanAmount) -> str:
-        """Return that no LLM usually keeps to an amount that is wished; empty where one does."""
+    def _seldom_kept(self, amount: MeanAmount, first: str) -> str:
+        """Return that no LLM usually keeps to an amount that is wished, or that the first does not; empty
+        where it does.
+
+        LLMs that have answered other questions may keep to it more often, and yet be further from it there
+        than the first is.
+        """
         shares = {llm: amount.kept.get(llm, np.nan) for llm in self.rivals}
         known = {llm: share for llm, share in shares.items() if not np.isnan(share)}
         if not known:
             return ""
         best = max(known, key=known.__getitem__)
         if known[best] >= _USUALLY:
-            return ""
+            if known.get(first, 1.0) >= _USUALLY or len(self.leaderboard.criteria) > 1:
+                return ""
+            return (
+                f"{self.title(first)} keeps to {amount.limit} in {percent(known[first])} of its answers "
+                "only, and is nearer to it than others on the questions it was asked; "
+                f"{self.title(best)} does so most often, in {percent(known[best])}."
+            )
         if known[best] == 0:
             return f"No LLM here gave a single answer with {amount.limit}."
         how_often = percent(known[best])

@@ -267,6 +267,26 @@ def test_an_amount_that_no_llm_usually_keeps_to_is_said_so(
     assert f", with at most 2 words in {how_often} of its answers" in answer.why
 
 
+def test_a_first_that_keeps_to_an_amount_less_often_than_others_is_said_to(
+    boards: dict[str, Leaderboard],
+) -> None:
+    board = boards["counted"]
+    kept = dict.fromkeys(board.ranking.llms, 0.0) | {"brevia": 0.03, "jester": 0.8}
+    words = replace(board.amounts[0], wished=0, limit="at most 500 words", kept=kept)
+
+    alone, among_others = (
+        answered(replace(board, amounts=(words,), criteria=CriteriaSet.of(wishes))).limits
+        for wishes in (["keep it under a page"], ["keep it under a page", "playful"])
+    )
+
+    said = (
+        "brevia (extremely concise) keeps to at most 500 words in 3 % of its answers only, and is nearer to "
+        "it than others on the questions it was asked; jester (playful) does so most often, in 80 %."
+    )
+    assert said in alone
+    assert not any("at most 500 words" in each for each in among_others)
+
+
 def test_an_amount_like_the_typical_one_is_called_so_as_it_is_written(boards: dict[str, Leaderboard]) -> None:
     board = boards["counted"]
     amounts = dict(zip(board.ranking.ranks, (0.046, 0.014, 0.03, 0.0449, 0.588, 0.9, np.nan), strict=True))
