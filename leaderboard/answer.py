@@ -378,7 +378,7 @@ class _Maker:
             return (
                 f"{self.title(first)} keeps to {amount.limit} in {percent(known[first])} of its answers "
                 "only, and is nearer to it than others on the questions it was asked; "
-                f"{self.title(best)} does so most often, in {percent(known[best])}."
+                f"{self.title(best)} does so most often, in {percent(known[best])} of its answers."
             )
         if known[best] == 0:
             return f"No LLM here gave a single answer with {amount.limit}."
