@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ class MiniLM:
         Returns:
             The embedded tokens, then what each layer makes of them: ``N_LAYERS + 1`` arrays.
         """
-        return [layer[0] for layer in _Together((self,)).states(windows)]
+        return [layer[0] for layer in _together((self,)).states(windows)]
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def last_states_of_each(encoders: Sequence[MiniLM], windows: Sequence[Sequence[i
     return last
 
 
-@cache
+@lru_cache(maxsize=8)
 def _together(encoders: tuple[MiniLM, ...]) -> _Together:
     return _Together(encoders)
 
