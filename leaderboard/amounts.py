@@ -81,6 +81,21 @@ def mean_amounts(
     return tuple(_mean_amount(counted, weights, llms) for counted in [*by_unit.values()][:_MOST])
 
 
+def shares_kept(
+    crm: CRM,
+    criteria: CriteriaSet,
+    benchmark: JudgedBenchmark,
+    weights: NDArray[np.floating],
+    llms: Sequence[str],
+) -> list[NDArray[np.float64]]:
+    """Return in which share of its answers each LLM keeps to each of the limits that criteria name ``[L]``.
+
+    The arguments, and what is raised, as of ``mean_amounts``; NaN of an LLM that answered nothing.
+    """
+    counted = mean_amounts(crm, [(criteria, np.ones(len(weights), np.bool_))], benchmark, weights, llms)
+    return [np.array([amount.kept[llm] for llm in llms]) for amount in counted if amount.kept]
+
+
 def _mean_amount(
     counted: Sequence[tuple[Amounts, NDArray[np.bool_]]],
     weights: NDArray[np.floating],

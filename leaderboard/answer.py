@@ -15,6 +15,7 @@ import numpy as np
 
 from crm import registry
 from crm.criteria import Criterion
+from crm.embedded.beside_limits import limits_and_rest
 from leaderboard.amounts import MeanAmount
 from leaderboard.coach import alike_sentences
 from leaderboard.listed import Listed
@@ -51,6 +52,7 @@ _WIDE = 0.1
 """LLMs whose win rates are further apart are not called tied, even where nothing proves who is better."""
 _USUALLY = 0.5
 """From this share of its answers on, an LLM usually keeps to an amount."""
+_MUST = " With “Essential criteria are a must” whoever mostly does comes first."
 _TURNS_NAMED = 2
 _LEFT_OUT = {True: "criterion", False: "topic"}
 _NTH = {1: "st", 2: "nd", 3: "rd"}
@@ -375,10 +377,13 @@ class _Maker:
         if known[best] >= _USUALLY:
             if known.get(first, 1.0) >= _USUALLY or len(self.leaderboard.criteria) > 1:
                 return ""
+            [criterion] = self.leaderboard.criteria
+            nearer = ", and is nearer to it than others on the questions it was asked"
             return (
                 f"{self.title(first)} keeps to {amount.limit} in {percent(known[first])} of its answers "
-                "only, and is nearer to it than others on the questions it was asked; "
+                f"only{nearer if limits_and_rest(criterion.text) is None else ''}; "
                 f"{self.title(best)} does so most often, in {percent(known[best])} of its answers."
+                f"{'' if self.leaderboard.view.must_have else _MUST}"
             )
         if known[best] == 0:
             return f"No LLM here gave a single answer with {amount.limit}."

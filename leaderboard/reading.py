@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from crm.criteria import CriteriaSet, Criterion
+from crm.embedded.beside_limits import limits_and_rest
 from crm.protocol import CRM, CriterionWarning, KnowsItsError, ReadAs, Reliability
 from leaderboard.cache import SharedCache
 from leaderboard.request import CheckedCriteria, criterion_warnings
@@ -54,5 +55,8 @@ def reading_of(crm: CRM, checked: CheckedCriteria, criterion: Criterion) -> Crit
 
 def _parts_not_judged(crm: CRM, criterion: Criterion) -> list[CriterionWarning]:
     """Return why which of the wishes that a line lists cannot be judged, where the line as a whole can."""
-    parts = CriteriaSet(tuple(dict.fromkeys(parts_of(criterion))))
-    return [found for found in criterion_warnings(crm, parts) if found.criterion is not None]
+    listed = parts_of(criterion)
+    if not listed and (parts := limits_and_rest(criterion.text)) is not None and parts.rest:
+        listed = (replace(criterion, text=parts.rest),)
+    each = CriteriaSet(tuple(dict.fromkeys(listed)))
+    return [found for found in criterion_warnings(crm, each) if found.criterion is not None]

@@ -27,6 +27,7 @@ from db.repositories import benchmarks
 from db.repositories.collections import collection_of
 from db.repositories.llm_answers import list_themes
 from db.source_records import CollectionRecord
+from leaderboard.amounts import shares_kept
 from leaderboard.benchmark import LoadedBenchmark, response_features, style_counts
 from leaderboard.cache import CacheFigures
 from leaderboard.errors import LeaderboardError
@@ -53,7 +54,7 @@ from leaderboard.statistics.anchoring import anchored
 from leaderboard.statistics.duels import Margins
 from leaderboard.statistics.foretelling import with_foretold
 from leaderboard.statistics.ranking import Ranking
-from leaderboard.statistics.requirements import misses
+from leaderboard.statistics.requirements import misses, seldom_kept
 from leaderboard.statistics.style_control import Control, control_terms
 from leaderboard.statistics.win_rate import Mask, outcomes
 from leaderboard.view import BENCHMARK_VARIABLE, DEFAULT_BENCHMARK, FIRST_FLOOR, Against, View
@@ -315,8 +316,11 @@ class Service:
         selected = selected & request.queries_of(must)
 
         def found() -> Mask:
-            judged = self._judged_by(request, CriteriaSet((must.everywhere,)))
-            return misses(judged, selected * (1.0 if weights is None else weights))
+            alone, counts = CriteriaSet((must.everywhere,)), selected * (1.0 if weights is None else weights)
+            missed = misses(self._judged_by(request, alone), counts)
+            for kept in shares_kept(request.crm, alone, request.benchmark, counts, request.llms):
+                missed |= seldom_kept(kept)
+            return missed
 
         weighed_by = view.topic_weights, view.interests, request.against
         return self._kept.missed.get((request.benchmark_key, must, weighed_by, selected.tobytes()), found)

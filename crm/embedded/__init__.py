@@ -16,7 +16,8 @@
 - ``wish_network``: smaller networks that read it, too; ``surface``: its words and turns
 - ``clauses``: what is read of its parts, put together; ``forms``: how it is taken apart
 - ``known``: what the judge makes of that
-- ``countable``: how well responses do under what is counted; ``limits``: amounts that a criterion names
+- ``countable``: how well responses do under what is counted; ``limits``: amounts that a criterion names,
+  ``beside_limits``: and what it asks for besides
 - ``numerals``: the numbers in it; ``limit_cues``: which of them limit an amount
 - ``absence``: what criteria are about and no response has
 - ``reliability``: how often the judge is right, by kind of criterion

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.criteria import Criterion, Polarity, Wording
+from crm.embedded.beside_limits import LimitsAndRest, limits_and_rest
 from crm.embedded.clauses import FAR_BEHIND, taken_apart
-from crm.embedded.countable import count_of
+from crm.embedded.countable import SURE, count_of
 from crm.embedded.counts import count_names, countables, limited_columns
 from crm.embedded.encoder import RowCache
 from crm.embedded.forms import contrasted
@@ -70,6 +71,11 @@ _A_NAME = 2
 _PLAINLY = 0.5
 """What may be limited is read with so much probability, or the unit of a limit says what it is of."""
 _BY_UNIT = 0.95
+_ELSE_WISHED = 0.4
+"""What is asked for beside a limit must be read with so much probability, of whatever concepts."""
+_NO_LIMIT, _MOST_LIMITS = -1, 3
+_WHOLE, _REST = -2, -1
+"""What stands for a criterion beside its limits: it whole, its rest, or else one of the limits."""
 _NEGLIGIBLE = 0.06
 """Probability below which a concept is not taken into account."""
 _SLIGHT_COUNT = 0.1
@@ -108,7 +114,9 @@ class ConceptClassifier:
     def read(self, criteria: Sequence[Criterion]) -> Reading:
         """Return what the texts of N criteria ask for; of one to avoid, what is not wished."""
         wordings = [criterion.wording for criterion in criteria]
-        return self._reading(self._known.rows(wordings, 3 * len(self.names) + 1, self._read), criteria)
+        return self._reading(
+            self._known.rows(wordings, 3 * len(self.names) + 2 + _MOST_LIMITS, self._read), criteria
+        )
 
     def read_many(self, criteria: Sequence[Criterion]) -> Reading:
         """Return what so many criteria ask for as only a training has; none is remembered."""
@@ -129,16 +137,79 @@ class ConceptClassifier:
         return self._named(texts, prob), states
 
     def _reading(self, rows: Floats, criteria: Sequence[Criterion]) -> Reading:
-        prob, mixture = np.split(rows, [2 * len(self.names)], axis=1)
-        return Reading(prob, mixture, *_form([criterion.text for criterion in criteria]))
+        n_prob = 2 * len(self.names)
+        prob, mixture, which, limited = np.split(
+            rows, [n_prob, n_prob + len(self.names) + 1, -_MOST_LIMITS], axis=1
+        )
+        texts = [criterion.text for criterion in criteria]
+        for row, place in enumerate(which[:, 0].astype(np.int64).tolist()):
+            if place != _WHOLE:
+                parts = limits_and_rest(self._plain(texts[row]))
+                assert parts is not None  # as it was when the criterion was read
+                texts[row] = parts.rest if place == _REST else parts.limits[place]
+        return Reading(prob, mixture, *_form(texts), limited.astype(np.int64))
 
     def _read(self, wordings: Sequence[Wording], *, bulk: bool = False) -> Floats:
-        """Return how probable more and less of each concept are, and the mixtures ``[N, 2 K + K + 1]``.
+        """Return how probable more and less of each concept are, the mixtures, of which part of a criterion
+        both are, and the counts that are limited beside it ``[N, 2 K + (K + 1) + 1 + 3]``.
+
+        Of “warm, in three sentences” the limit is read by itself, and all else is what “warm” is read as.
+        """
+        texts = [self._plain(text) for text, _ in wordings]
+        parted = {
+            row: parts for row, text in enumerate(texts) if (parts := limits_and_rest(text)) is not None
+        }
+        further = [
+            (part, wordings[row][1]) for row, parts in parted.items() for part in (parts.rest, *parts.limits)
+        ]
+        read = self._read_plain(
+            [*zip(texts, (each for _, each in wordings), strict=True), *further], bulk=bulk
+        )
+        rows, of_parts = np.split(read, [len(texts)])
+        besides = np.full((len(rows), 1 + _MOST_LIMITS), _NO_LIMIT, dtype=np.float32)
+        besides[:, 0] = _WHOLE
+        for row, parts in parted.items():
+            of_row, of_parts = np.split(of_parts, [1 + len(parts.limits)])
+            place, columns = self._besides(parts, of_row)
+            if place != _WHOLE:
+                rows[row] = of_row[1 + place]
+                besides[row, : 1 + len(columns)] = place, *columns
+        return np.concatenate([rows, besides], axis=1)
+
+    def _plain(self, text: str) -> str:
+        return plainly(self.spelling.corrected(text))
+
+    def _besides(self, parts: LimitsAndRest, rows: Floats) -> tuple[int, list[int]]:
+        """Return which part stands for a criterion, and the counts that are limited beside it.
+
+        That is its rest, unless that is no wish or only for what is limited: “short, at most 100 words”.
+
+        Args:
+            rows: What the rest and the limits were read as ``[1 + L, 3 K + 1]``.
+        """
+        whole = np.full((len(rows), 1 + _MOST_LIMITS), _NO_LIMIT, dtype=np.float32)
+        whole[:, 0] = _WHOLE
+        read = self._reading(
+            np.concatenate([rows, whole], axis=1),
+            [Criterion(text or "-") for text in (parts.rest, *parts.limits)],
+        )
+        first, named = np.abs(read.wanted).argmax(axis=1).tolist(), np.abs(read.wanted).max(axis=1)
+        limited: dict[int, int] = {}
+        for place, column in enumerate(first[1:]):
+            if column in limited_columns() and named[1 + place] >= SURE:
+                limited.setdefault(column, place)
+        columns = [*limited][:_MOST_LIMITS]
+        if columns and parts.rest and read.prob[0].sum() >= _ELSE_WISHED and first[0] not in limited:
+            return _REST, columns
+        return (limited[columns[0]], columns[1:]) if len(columns) > 1 else (_WHOLE, [])
+
+    def _read_plain(self, wordings: Sequence[Wording], *, bulk: bool) -> Floats:
+        """Return the same without limits, of texts in plain words ``[N, 2 K + K + 1]``.
 
         “Waffle” alone may be read as a complaint, the wish for less of it; then “avoid waffle” says what is
         meant.
         """
-        texts = [plainly(self.spelling.corrected(text)) for text, _ in wordings]
+        texts = [text for text, _ in wordings]
         bare = [row for row, (_, polarity) in enumerate(wordings) if _is_bare_name(texts[row], polarity)]
         texts += [f"avoid {texts[row]}" for row in bare]
         prob, vectors = self._read_texts(texts, bulk=bulk)
@@ -159,7 +230,7 @@ class ConceptClassifier:
     def _named(self, texts: Sequence[str], prob: Floats) -> Reading:
         """Return what N texts name, by the probabilities ``[N, 2 K]``, without any mixture."""
         none = np.zeros((len(texts), len(self.names) + 1), dtype=np.float32)
-        return Reading(prob, none, *_form(texts))
+        return Reading(prob, none, *_form(texts), np.full((len(texts), _MOST_LIMITS), _NO_LIMIT))
 
     def _mixtures(self, texts: Sequence[str], prob: Floats, vectors: Floats | None) -> Floats:
         """Return of what mixtures N texts are ``[N, K + 1]``; of zeros where nothing reads them."""
@@ -255,6 +326,8 @@ class Reading:
         n_words: Of each criterion ``[N]``.
         limited: Which of them name an amount, so that neither more nor less is asked for ``[N]``.
         listed: Which of them may list several concepts, which then are asked for alike ``[N]``.
+        beside: Counts of which a criterion names an amount beside what else it asks for, which is all that
+            is said here; −1 for none ``[N, 3]``.
     """
 
     prob: Floats
@@ -262,6 +335,7 @@ class Reading:
     n_words: NDArray[np.int64]
     limited: NDArray[np.bool_]
     listed: NDArray[np.bool_]
+    beside: NDArray[np.int64]
 
     @cached_property
     def wanted(self) -> Floats:
@@ -269,7 +343,16 @@ class Reading:
         mixture, less what that leaves unsaid."""
         mixed = self._mixed[:, None]
         wanted: Floats = (1 - mixed) * self.named + mixed * (1 - self.mixture[:, -1:]) * self.mixture[:, :-1]
+        rows, places = np.nonzero(self.beside >= 0)
+        wanted[rows, self.beside[rows, places]] = 1.0
+        wanted *= self._share_of_rest[:, None]
         return wanted
+
+    @cached_property
+    def _share_of_rest(self) -> Floats:
+        """By which all that is wanted is multiplied ``[N]``: limits beside it are folded like criteria."""
+        share: Floats = np.float32(1.0) / np.sqrt(1 + (self.beside >= 0).sum(axis=1), dtype=np.float32)
+        return share
 
     @cached_property
     def named(self) -> Floats:
@@ -299,7 +382,8 @@ class Reading:
         besides = _REST_PER_WORD * np.minimum(self.n_words, _MOST_WORDS)
         of_style = self._is_clear & ~self.limited & ~self._is_counted
         unread = np.where(of_style, besides, 1.0 - self.certainty)
-        return ((1 - self._mixed) * unread + self._mixed * self.mixture[:, -1]).astype(np.float32)
+        unread = (1 - self._mixed) * unread + self._mixed * self.mixture[:, -1]
+        return (self._share_of_rest * unread).astype(np.float32)
 
     @cached_property
     def _mixed(self) -> Floats:

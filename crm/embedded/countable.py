@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crm.embedded.beside_limits import limits_and_rest
 from crm.embedded.counts import Countable, count_names, countables, limited_columns, root_of_length
 from crm.embedded.limits import Limit, read_limit
 from crm.protocol import Floats
@@ -127,19 +128,61 @@ def count_of(limit: Limit) -> int | None:
 
 def counted_wishes(criterion: str, wanted: Floats) -> Iterator[CountedWish]:
     """Yield the counted parts of a criterion, of which more (or less) is wanted as ``[K]`` says."""
+    yield from counted_by_column(criterion, wanted).values()
+
+
+def counted_by_column(criterion: str, wanted: Floats) -> dict[int, CountedWish]:
+    """Return the counted parts of a criterion by the concept that is wanted, of which a limit's unit may say
+    that it is of another count: “paragraphs of three lines”."""
+    found = {}
     countable = wanted[: len(count_names())]
-    strongest = int(np.argmax(np.abs(wanted)))
-    limit = None
-    if strongest in limited_columns() and abs(wanted[strongest]) >= SURE:
-        limit = read_limit(criterion)
+    limits = _limits_by_column(criterion, wanted)
     for column in np.flatnonzero(countable).tolist():
         weight = float(countable[column])
         if weight > 0 and count_names()[column] in UNCOUNTED:
             continue
-        if limit is not None and column == strongest:
-            yield _limited(column, weight, limit)
-        else:
-            yield CountedWish(column, weight)
+        limit = limits.get(column)
+        found[column] = CountedWish(column, weight) if limit is None else _limited(column, weight, limit)
+    return found
+
+
+def _limits_by_column(criterion: str, wanted: Floats) -> dict[int, Limit]:
+    """Return which counts a criterion limits, as it was read, and how: by a limit's unit, or else the one
+    that is wanted most of those without."""
+    limits = _limits_of(criterion)
+    strongest = int(np.argmax(np.abs(wanted)))
+    if not limits or strongest not in limited_columns():
+        return {}
+    asked = [
+        column
+        for column in np.argsort(-np.abs(wanted), kind="stable").tolist()
+        if abs(wanted[column]) >= SURE
+    ]
+    open_ = [column for column in asked if column in limited_columns()]
+    found: dict[int, Limit] = {}
+    for limit in limits:
+        by_unit = count_of(limit) if len(limits) > 1 or len(open_) > 1 else None
+        column = by_unit if by_unit in open_ else next(iter(open_), None)
+        if column is not None:
+            open_.remove(column)
+            found[column] = limit
+    return found
+
+
+def _limits_of(criterion: str) -> list[Limit]:
+    """Return the limits that a criterion names.
+
+    Where it asks for something else, too, that is as the part with the limit says it, if that names one side:
+    “under 180 words. Also I love a good metaphor”.
+    """
+    whole, parts = read_limit(criterion), limits_and_rest(criterion)
+    if whole is None:
+        return []
+    of_parts = [] if parts is None else [*filter(None, map(read_limit, parts.limits))]
+    if len(of_parts) > 1:
+        return of_parts
+    one_sided = [limit for limit in of_parts if None in {limit.low, limit.high}]
+    return one_sided or [whole]
 
 
 def _limited(column: int, weight: float, limit: Limit) -> CountedWish:

@@ -80,6 +80,12 @@ _GENRE = (
 """One wishes that an answer reads like one of these; of others it is a complaint: “reads like a tax form”."""
 _WALL = r"(?:(?:giant|huge|big|long|endless|dense|solid) )?walls? of text"
 _EASED = r"eyes?|ears?|readers?|beginners?|mind|brain|feet|me|us|cpu|memory"
+_SIGNS = {"≤": "at most", "<=": "at most", "≥": "at least", ">=": "at least", "<": "under", ">": "over"}
+_BEFORE_NUMBER = re.compile(rf"(?P<sign>{'|'.join(_SIGNS)})\s*(?=\d)")
+_NOR_MORE = re.compile(
+    r"(?P<no>\b(?:no|without|avoid|never)\b[^.;:]{1,40}?),? or (?:more than|over|above|longer than) (?=\d)",
+    re.IGNORECASE,
+)
 _SAYINGS = {
     r"^(?P<yes>[\w-]+(?: [\w-]+)?):? yes(?! or\b)\W+(?:but )?(?P<no>[\w-]+(?: [\w-]+)?):? no(?=$|[,.;])": (
         r"\g<yes>, no \g<no>"
@@ -188,9 +194,10 @@ def plainly(criterion: str) -> str:
     plain = criterion.replace("’", "'")
     if abroad := _from_abroad(plain.strip(" .!")):
         return abroad
-    plain = _OATH.sub("", plain)
+    plain = _BEFORE_NUMBER.sub(lambda found: f"{_SIGNS[found['sign']]} ", _OATH.sub("", plain))
     for saying, meant in _COMPILED_SAYINGS:
         plain = saying.sub(meant, plain)
+    plain = _NOR_MORE.sub(r"\g<no>, at most ", plain)
     plain = _REFUSES.sub("never refuses", plain)
     plain = _JUST.sub(r"\g<than> ", plain)
     plain = _A_FEW.sub("few ", plain)

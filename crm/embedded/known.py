@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,21 @@ from numpy.typing import NDArray
 
 from crm.criteria import CriteriaSet, Criterion
 from crm.embedded.absence import things_asked_for
+from crm.embedded.beside_limits import limits_and_rest
 from crm.embedded.concepts import ConceptClassifier, Reading, concept_classifier, concept_names
-from crm.embedded.countable import SURE, UNCOUNTED, CountedWish, counted_margins, counted_wishes
+from crm.embedded.countable import (
+    SURE,
+    UNCOUNTED,
+    CountedWish,
+    counted_by_column,
+    counted_margins,
+    counted_wishes,
+)
+from crm.embedded.validity import ScopeClassifier
 from crm.errors import UnavailableError
 from crm.protocol import Floats, Reason
 
+_MAX_CACHED = 2048
 _NEGLIGIBLE = 0.02
 _OPPOSED = -0.15
 """Correlation of what is left unread with what is counted from which on the former is left out whole."""
@@ -38,16 +48,36 @@ class KnownConcepts:
         load: Returns the classifier, when a criterion is first read: the ranking without any does without.
         gains: Log-odds per unit of log(1 + amount) of what can be counted ``[C]``.
         directions: Of the other concepts, in feature space ``[S, D]``.
+        scope: Tells what cannot be judged of what a criterion asks for beside a limit.
     """
 
     load: Callable[[], ConceptClassifier]
     gains: Floats
     directions: Floats
+    scope: ScopeClassifier | None = None
 
     @cached_property
     def classifier(self) -> ConceptClassifier:
         """The classifier."""
         return self.load()
+
+    def read(self, criteria: Sequence[Criterion]) -> Reading:
+        """Return what the texts of N criteria ask for that can be judged."""
+        return self.classifier.read([self._judged(criterion) for criterion in criteria])
+
+    @cached_property
+    def _judged(self) -> Callable[[Criterion], Criterion]:
+        return lru_cache(_MAX_CACHED)(self._without_unjudgeable)
+
+    def _without_unjudgeable(self, criterion: Criterion) -> Criterion:
+        """Return the limits of a criterion alone where nothing can be judged of what else it asks for, such
+        as “cheap to run, under 100 words”, else the criterion."""
+        parts = limits_and_rest(criterion.text)
+        if parts is None or not parts.rest or self.scope is None:
+            return criterion
+        rest = Criterion(parts.rest, polarity=criterion.polarity)
+        [reason] = self.scope.reasons([parts.rest], self.classifier.read([rest]).plainness)
+        return criterion if reason is None else replace(criterion, text=", ".join(parts.limits))
 
     def mixed_in(self, criteria: Sequence[Criterion], unread: Floats) -> Floats:
         """Return the directions of the texts of N criteria ``[N, D]``.
@@ -55,7 +85,7 @@ class KnownConcepts:
         Args:
             unread: Their directions as the networks give them, for what concepts do not say ``[N, D]``.
         """
-        reading = self.classifier.read(criteria)
+        reading = self.read(criteria)
         directions: Floats = self._styles(reading) + reading.unread[:, None] * unread
         return directions
 
@@ -74,7 +104,7 @@ class KnownConcepts:
             differences: φ(A) − φ(B) of the pairs ``[P, D]``.
             counts: Exact counts of A and of B ``[2, P, C]``.
         """
-        reading = self.classifier.read(criteria)
+        reading = self.read(criteria)
         asked = self._styles(reading) @ differences.T
         left = unread @ differences.T
         stays = np.ones(len(criteria), dtype=np.float32)
@@ -108,16 +138,16 @@ class KnownConcepts:
 
     def unread(self, criteria: Sequence[Criterion]) -> Floats:
         """How much of each of N criteria concepts do not say, from 0 to 1 ``[N]``."""
-        return self.classifier.read(criteria).unread
+        return self.read(criteria).unread
 
     def certainty(self, criteria: Sequence[Criterion]) -> Floats:
         """How sure it is that concepts which can be judged say what each of N criteria means ``[N]``."""
-        reading = self.classifier.read(criteria)
+        reading = self.read(criteria)
         return np.where(self._is_unjudgeable(reading), np.float32(0.0), reading.certainty)
 
     def plainness(self, criteria: Sequence[Criterion]) -> Floats:
         """How plainly each of N criteria names a concept that can be judged ``[N]``."""
-        reading = self.classifier.read(criteria)
+        reading = self.read(criteria)
         return np.where(self._is_unjudgeable(reading), np.float32(0.0), reading.plainness)
 
     def _is_unjudgeable(self, reading: Reading) -> NDArray[np.bool_]:
@@ -159,30 +189,30 @@ class KnownConcepts:
 
     def in_words(self, criterion: Criterion) -> str:
         """What a criterion is read as asking for, polarity included: “fewer emojis”, “less formal”."""
-        reading = self.classifier.read([criterion])
+        reading = self.read([criterion])
         wanted = reading.wanted[0]
         surely = np.maximum(np.abs(wanted), np.abs(reading.named[0])) >= SURE
-        first, *others = np.argsort(-np.abs(wanted), kind="stable")[:_MOST_SAID].tolist()
+        most = _MOST_SAID + int((reading.beside[0] >= 0).sum())
+        first, *others = np.argsort(-np.abs(wanted), kind="stable")[:most].tolist()
         return self._said(criterion, wanted, [first, *(other for other in others if surely[other])])
 
     def likely_in_words(self, criterion: Criterion) -> str:
         """What a criterion that names nothing for sure is probably about, “realistic and less formal”; empty
         where it cannot be said."""
-        reading = self.classifier.read([criterion])
+        reading = self.read([criterion])
         mixture, unsaid = reading.mixture[0, :-1], float(reading.mixture[0, -1])
         if not reading.is_mixed[0] or unsaid > _MOSTLY_UNSAID:
             return ""
         first = np.argsort(-np.abs(mixture), kind="stable")[:_MOST_SAID]
-        return self._said(criterion, mixture, first[np.abs(mixture[first]) >= _LIKELY].tolist())
+        likely = self._said(criterion, mixture, first[np.abs(mixture[first]) >= _LIKELY].tolist())
+        beside = [column for column in reading.beside[0].tolist() if column >= 0]
+        if not beside or not likely:
+            return likely
+        return f"{likely} and {self._said(criterion, reading.wanted[0], beside)}"
 
     def _said(self, criterion: Criterion, wanted: Floats, which: Sequence[int]) -> str:
         """Put some of the concepts that are wanted ``[K]`` into words."""
-        # A limit's unit may say that it is of another count than was read: “paragraphs of three lines”.
-        read, sign = int(np.argmax(np.abs(wanted))), criterion.polarity.sign
-        counted = {
-            read if wish.limit is not None else wish.column: wish
-            for wish in counted_wishes(criterion.text, wanted)
-        }
+        sign, counted = criterion.polarity.sign, counted_by_column(criterion.text, wanted)
 
         def said(concept: int) -> str:
             if concept in counted:
@@ -190,7 +220,8 @@ class KnownConcepts:
             name = self.classifier.names[concept].replace("_", " ")
             return name if sign * wanted[concept] > 0 else f"less {name}"
 
-        return " and ".join(map(said, which))
+        *others, last = map(said, which) if len(which) else [""]
+        return f"{', '.join(others)} and {last}" if others else last
 
     def counted(self, criteria: CriteriaSet) -> dict[int, int]:
         """Return which counts the criteria surely ask for, and whether more is wished: 1, less: −1, or
@@ -228,7 +259,7 @@ class KnownConcepts:
         return {column: one for column, (one, *others) in found.items() if one is not None and not others}
 
     def _wishes(self, criteria: CriteriaSet) -> Iterator[tuple[float, list[CountedWish]]]:
-        wanted = self.classifier.read(criteria.criteria).wanted
+        wanted = self.read(criteria.criteria).wanted
         for row, criterion in zip(wanted, criteria, strict=True):
             yield criterion.polarity.sign, [*counted_wishes(criterion.text, row)]
 
@@ -241,7 +272,9 @@ class KnownConcepts:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> KnownConcepts | None:
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], scope: ScopeClassifier | None = None
+    ) -> KnownConcepts | None:
         """Return the concepts of a weights file; None in one that was written without.
 
         Raises:
@@ -255,7 +288,7 @@ class KnownConcepts:
                 "train them again with “python -m crm train embedded”."
             )
         directions = arrays["concept_directions"].astype(np.float32)
-        return cls(concept_classifier, arrays["concept_gains"], directions)
+        return cls(concept_classifier, arrays["concept_gains"], directions, scope)
 
 
 def _counted_phrase(wish: CountedWish, counts_a: NDArray[Any], counts_b: NDArray[Any]) -> str:

@@ -378,7 +378,7 @@ class EmbeddedCRM:
         by_member = [self._validity.differences @ member.directions(embeddings).T for member in self._members]
         avoided = np.array([criterion.polarity.sign < 0 for criterion in criteria], dtype=np.bool_)
         margins = self._ordinary_margins(criteria, self._validity)
-        return signs(self._concepts.classifier.read(criteria.criteria), avoided, margins, np.stack(by_member))
+        return signs(self._concepts.read(criteria.criteria), avoided, margins, np.stack(by_member))
 
     def reliability(self, criterion: Criterion) -> Reliability:
         """Return how a criterion is read, polarity included, and how far verdicts under it can be trusted."""
@@ -445,7 +445,7 @@ class EmbeddedCRM:
         """Return of which kind a criterion is, as in ``crm.embedded.reliability``."""
         if self._concepts is None:
             return WORDING
-        wanted = self._concepts.classifier.read([criterion]).wanted[0]
+        wanted = self._concepts.read([criterion]).wanted[0]
         [certainty] = self._concepts.certainty([criterion]).tolist()
         return kind_of(wanted, certainty, self._concepts.classifier.countable)
 
@@ -547,7 +547,8 @@ class EmbeddedCRM:
                 f"{path.name} was trained on another version of the representation {features.name}: "
                 "train it again with “python -m crm train embedded”."
             )
-        concepts = KnownConcepts.from_arrays(arrays)
+        validity = ValidityCheck.from_arrays(arrays)
+        concepts = KnownConcepts.from_arrays(arrays, None if validity is None else validity.scope)
         return cls(
             members_of(arrays),
             arrays["general"].astype(np.float32),
@@ -556,7 +557,7 @@ class EmbeddedCRM:
             version=str(arrays["version"]) + _lacking(concepts),
             counterweight=float(arrays.get("counterweight", 0.0)),
             guard=Guard.from_arrays(arrays),
-            validity=ValidityCheck.from_arrays(arrays),
+            validity=validity,
             concepts=concepts,
             passage_weights=arrays.get("passage_weights"),
             measured=KindsOfReliability.from_arrays(arrays),

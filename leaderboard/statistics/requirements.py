@@ -14,6 +14,7 @@ from leaderboard.statistics.win_rate import outcomes, win_rates
 
 # A share of LLMs that is whole but for rounding is that number: 0.29 of 100 is 29.
 _ROUNDING = 1e-9
+_MOST = 0.5
 
 
 def under_floor(default: Ranking, llms: Sequence[str], floor: float) -> NDArray[np.bool_]:
@@ -45,7 +46,19 @@ def misses(
         weights: [Q], as in ``win_rates``.
     """
     ahead = judged.over_typical() if isinstance(judged, Margins) else _over_typical(judged)
-    return np.asarray(win_rates(ahead, weights) < 0.5)  # noqa: PLR2004
+    return np.asarray(win_rates(ahead, weights) < _MOST)
+
+
+def seldom_kept(shares: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Return which LLMs [L] keep to a limit in fewer than half of their answers, where others do in most.
+
+    Who answered only what takes long answers may be nearest to a limit of all who did, and never keep to it.
+
+    Args:
+        shares: [L], of the answers that keep to it; NaN of an LLM without any, which misses nothing.
+    """
+    some_keep = bool((shares >= _MOST).any())
+    return np.asarray(some_keep & (shares < _MOST), dtype=np.bool_)
 
 
 def _over_typical(prob: NDArray[np.floating]) -> NDArray[np.float64]:

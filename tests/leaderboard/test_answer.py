@@ -282,7 +282,7 @@ def test_a_first_that_keeps_to_an_amount_less_often_than_others_is_said_to(
     said = (
         "brevia (extremely concise) keeps to at most 500 words in 3 % of its answers only, and is nearer to "
         "it than others on the questions it was asked; jester (playful) does so most often, in "
-        "80 % of its answers."
+        "80 % of its answers. With “Essential criteria are a must” whoever mostly does comes first."
     )
     assert said in alone
     assert not any("at most 500 words" in each for each in among_others)

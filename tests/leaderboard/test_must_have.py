@@ -112,3 +112,16 @@ def test_a_slow_judge_is_not_asked_for_each(own_service: Service, monkeypatch: p
     alone = own_service.leaderboard(replace(view, must_have=False), subscriber=None)
     assert alone.no_musts == ""
     np.testing.assert_array_equal(alone.ranking.rank, shown.ranking.rank)
+
+
+def test_who_never_keeps_to_a_limit_comes_after_those_that_mostly_do(service: Service) -> None:
+    page = CriteriaSet.of(["keeps it under a page"])
+    nearest, strict = (
+        service.leaderboard(View("modern", criteria=page, must_have=must)) for must in (False, True)
+    )
+    [amount] = nearest.amounts
+
+    # It was asked only what takes pages, and is nearest there.
+    assert amount.kept[nearest.ranking.llms[0]] < 0.1
+    assert amount.kept[strict.ranking.llms[0]] > 0.9
+    assert {llm for llm, share in amount.kept.items() if share < 0.5} <= set(strict.misses)

@@ -4,7 +4,7 @@ from scipy.special import expit
 
 from leaderboard.statistics.duels import Margins
 from leaderboard.statistics.ranking import Ranking, rank_llms
-from leaderboard.statistics.requirements import misses, under_floor
+from leaderboard.statistics.requirements import misses, seldom_kept, under_floor
 
 LLMS = list("abcdefg")
 TOPIC = np.zeros(40, dtype=int)
@@ -107,6 +107,19 @@ def test_neither_the_baseline_nor_equal_answers_make_anybody_miss() -> None:
     assert misses(easy).tolist() == misses(easy - 0.95).tolist() == [False, False, False]
     assert not misses(np.full((5, 3), 0.01)).any()
     assert not misses(np.full((2, 3), NAN)).any()
+
+
+@pytest.mark.parametrize(
+    ("shares", "missing"),
+    [
+        ([0.03, 0.96, NAN, 0.5], [True, False, False, False]),
+        ([0.03, 0.4, NAN, 0.49], [False] * 4),
+    ],
+)
+def test_a_limit_is_missed_by_who_seldom_keeps_to_it_where_others_mostly_do(
+    shares: list[float], missing: list[bool]
+) -> None:
+    assert seldom_kept(np.array(shares)).tolist() == missing
 
 
 def test_of_margins_of_single_responses_the_same_llms_miss_a_criterion() -> None:
