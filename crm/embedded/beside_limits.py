@@ -37,6 +37,7 @@ _OF_LIMIT = re.compile(
     r"(?:(?:please|pls|and|but|just|also|always|then|still|to|be|is|are|it|it's|its|that|all|everything|things"
     r"|(?:the |your |my |an |any |every |each )?(?:answers?|respon[sc]es?|repl(?:y|ies)|text|lengths?)"
     r"|not an? (?:novel|essay|book|lecture|thesis|saga|epic)"
+    r"|(?:no|not|nothing) (?:more|less|fewer|longer|shorter|else|over)"
     r"|not a (?:single )?word (?:beyond|more|over|longer)|keep\w*|kept|stay\w*|stick\w*|done|do|say|said"
     r"|fit\w*|remain\w*|hold\w*|give me|I (?:want|need|like|prefer))\s*)*",
     re.IGNORECASE,
