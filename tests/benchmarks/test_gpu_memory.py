@@ -1,7 +1,11 @@
+from pathlib import Path
+
 import pytest
 
-from benchmarks.gpu.memory import SHAPES, state
-from crm.training.classifier.options import Options, Weights
+from benchmarks.gpu.memory import SHAPES, fitting, needed, state, ways
+from crm.training.classifier.options import Optimizer, Options, Weights
+
+TABLE = Path(__file__).parents[2] / "benchmarks" / "results" / "gpu_memory.md"
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -16,5 +20,51 @@ def test_weights_gradients_and_moments_in_single_precision_take_16_bytes_a_weigh
     whole, halved = state(shape, Options()), state(shape, Options(weights=Weights.BF16))
     assert 16 < whole / shape.weights < 18
     assert halved / shape.weights == 8
+    in_8_bits = Options(weights=Weights.BF16, optimizer=Optimizer.PAGED_8BIT)
+    assert state(shape, in_8_bits) / shape.weights == 6
+    assert whole - state(shape, Options(optimizer=Optimizer.PAGED_8BIT)) == 6 * shape.weights
     adapted = state(shape, Options(weights=Weights.BF16, lora=16)) / shape.weights
     assert 2 < adapted < 2.2
+
+
+def test_pairs_at_a_time_take_activations_and_nothing_else() -> None:
+    shape, options = SHAPES["4B"], Options(weights=Weights.BF16, gradient_checkpointing=True)
+    one, two, four = (needed(shape, options, 4096, pairs=pairs) for pairs in (1, 2, 4))
+    assert two - one == pytest.approx(one - state(shape, options))
+    assert four - two == pytest.approx(2 * (two - one))
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "measured", "card"),
+    [
+        (20, None, "24 GB"),
+        (21.8, None, "48 GB, perhaps 24 GB"),
+        (23, None, "48 GB"),
+        (21.8, 22.4, "24 GB"),
+        (74.5, 81.0, "141 GB"),
+        (130, None, "several, perhaps 141 GB"),
+    ],
+)
+def test_what_was_not_measured_must_fit_with_what_the_arithmetic_may_lack(
+    gigabytes: float, measured: float | None, card: str
+) -> None:
+    assert fitting(gigabytes * 1e9, measured and measured * 1e9) == card
+
+
+def test_the_committed_table_is_that_of_the_code() -> None:
+    rows = [line.strip("| ").split(" | ") for line in TABLE.read_text().splitlines()[4:] if line[:1] == "|"]
+    assert len(rows) == 40
+    for (name, way, options), row in zip(ways(), rows, strict=True):
+        taken, found = needed(SHAPES[name], options, 4096), gigabytes(row[5])
+        twice = "yes" if options.gradient_checkpointing else "no"
+        assert row[:3] == [name, way, twice]
+        assert gigabytes(row[3]) == pytest.approx(state(SHAPES[name], options), abs=5.1e7)
+        assert gigabytes(row[4]) == pytest.approx(taken, abs=5.1e7)
+        assert row[6] == fitting(taken, found)
+        # More than that the arithmetic is not known to lack.
+        assert found is None or found <= 1.111 * taken
+
+
+def gigabytes(cell: str) -> float | None:
+    """Bytes in a cell of the table."""
+    return None if cell == "–" else float(cell.removesuffix(" GB")) * 1e9
