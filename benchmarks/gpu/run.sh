@@ -11,6 +11,7 @@
 # SERVE_OPTIONS (further ones of the vLLM server), USL_DATABASE_URL (default a file in OUT). For a miniature: LIMIT and
 # EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS, PAIRS, DECODER_STEPS, LLMS, TOPIC. Tables are written to OUT/tables, and
 # at the end of each call all of them to OUT/report.md, with the seconds of each stage (those of its longest call).
+# What “crm doctor” says of the served judge is in OUT/doctor.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -181,7 +182,9 @@ serve() {
   printf '[served]\nbackend = "vllm-server"\nurl = "http://127.0.0.1:%s"\nmodel = "judge"\ntokenizer = "%s"\n' \
     "$PORT" "$(realpath "$served")" >"$OUT/served.toml"
   export USL_CRMS=$OUT/served.toml
-  "$PYTHON" -m crm doctor served || true  # what it finds is to be read, and hinders nothing
+  # What it finds is to be read, and hinders nothing; that there is no report does.
+  "$PYTHON" -m crm doctor served >"$OUT/doctor.txt" || [ -s "$OUT/doctor.txt" ]
+  cat "$OUT/doctor.txt"
   ranked serve "$PYTHON" served
   kill $server
   wait $server 2>/dev/null || true
