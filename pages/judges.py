@@ -23,9 +23,11 @@ from pages._ui.session import (
 _TERMS = """
 - **New topics**: instructions that no judge was trained on. **New criteria**: criteria from clusters that
   were kept from training; if the judge itself has read them, one of its kind that has not answers for it.
-- **Favoured side**: the criteria of the response that people prefer on average. **Other side**: the criteria
-  of the other response to the same instruction; a judge that goes by what most people prefer fails
-  here. The **gap** is the difference of the two, in points.
+- **Favoured side**: the criteria of the response that the embedded judge favours without criteria, in the
+  evaluations that are shipped: nobody had chosen between these responses. **Other side**: the criteria of
+  the other response to the same instruction; a judge that goes by the average taste instead of the criteria
+  fails here. The **gap** is the difference of the two, in points. By people's choice the table is made of
+  other pairs: `benchmarks/results/judges_by_choice.md`, explained in `docs/evaluation.md`.
 - **Removed, added, replaced**: lists of the other side from which criteria are dropped, to which unrelated
   ones are added, or in which some are swapped for criteria of the favoured side.
 - Half of the verdicts are right by chance. Hold the pointer over a number for its 95 % interval.

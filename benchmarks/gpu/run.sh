@@ -6,10 +6,12 @@
 # A stage takes less than ten minutes on a card of 80 GB; one that was stopped goes on when it is called again,
 # one that is done is left out. Environment: PYTHON (default .venv/bin/python), OUT (default checkpoints/gpu),
 # CORPORA (default data/corpora), BACKBONE (default smollm2), VLLM (a Python with vLLM, made by the stage install where
-# it is not there; without it nothing is served, and that is said), PORT (default 8199), WISH (default Concise),
+# it is not there; default .venv-gpu/bin/python if that is there; without it nothing is served, and that is said; VLLM= is
+# without it), PORT (default 8199), WISH (default Concise),
 # SERVE_OPTIONS (further ones of the vLLM server), USL_DATABASE_URL (default a file in OUT). For a miniature: LIMIT and
 # EVAL_LIMIT (pairs), WINDOW (tokens), EPOCHS, PAIRS, DECODER_STEPS, LLMS, TOPIC. Tables are written to OUT/tables, and
 # at the end of each call all of them to OUT/report.md, with the seconds of each stage (those of its longest call).
+# What “crm doctor” says of the served judge is in OUT/doctor.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -17,6 +19,7 @@ PYTHON=${PYTHON:-.venv/bin/python}
 OUT=${OUT:-checkpoints/gpu}
 CORPORA=${CORPORA:-data/corpora}
 BACKBONE=${BACKBONE:-smollm2}
+[ ! -x .venv-gpu/bin/python ] || VLLM=${VLLM-.venv-gpu/bin/python}
 VLLM=${VLLM:-}
 PORT=${PORT:-8199}
 LIMIT=${LIMIT:+--limit $LIMIT}
@@ -179,7 +182,9 @@ serve() {
   printf '[served]\nbackend = "vllm-server"\nurl = "http://127.0.0.1:%s"\nmodel = "judge"\ntokenizer = "%s"\n' \
     "$PORT" "$(realpath "$served")" >"$OUT/served.toml"
   export USL_CRMS=$OUT/served.toml
-  "$PYTHON" -m crm doctor served || true  # what it finds is to be read, and hinders nothing
+  # What it finds is to be read, and hinders nothing; that there is no report does.
+  "$PYTHON" -m crm doctor served >"$OUT/doctor.txt" || [ -s "$OUT/doctor.txt" ]
+  cat "$OUT/doctor.txt"
   ranked serve "$PYTHON" served
   kill $server
   wait $server 2>/dev/null || true

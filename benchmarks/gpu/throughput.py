@@ -23,6 +23,7 @@ from crm.backends.transformers_classifier import TransformersClassifier, load_cl
 from crm.cli_runner import run_cli
 from crm.data.corpora import LeftOut
 from crm.errors import CRMError
+from crm.llm.conversation import prompt_tokenizer, special_tokens
 from crm.llm.loading import load_tokenizer
 from crm.paths import CORPORA, PREFERENCES
 from crm.report_table import describe_machine
@@ -75,7 +76,10 @@ def measure(
         raise CRMError(f"{folder} is no judge that “crm train classifier” made: name one.")
     tokenizer = load_tokenizer(str(folder))
     loss = Loss.RANKING if info.labels == 1 else Loss.CLASSIFICATION
-    encode = QuestionEncoder(info.template.fit(tokenizer, info.max_length), loss)
+    shown = prompt_tokenizer(
+        info.template, tokenizer, folder.name, chat=info.chat, opens_answer=info.generation_prompt
+    )
+    encode = QuestionEncoder(info.template.fit(shown, info.max_length), loss, special_tokens(tokenizer))
     asked = read_examples(annotations, corpora, left_out=LeftOut())[:pairs]
     prompts = [prompt for item in asked for prompt in encode(item).prompts]
     tokens = sum(map(len, prompts))

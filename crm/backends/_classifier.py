@@ -12,16 +12,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from crm.backends._conversation import (
-    conversation,
+from crm.backends._text_judge import PromptSettings, TextJudge, TextJudgeSettings
+from crm.config import Settings
+from crm.errors import CRMError, UnavailableError, one_line
+from crm.llm.conversation import (
+    prompt_tokenizer,
     shown_prompt,
     special_tokens,
     template_doubts,
     without_marks,
 )
-from crm.backends._text_judge import PromptSettings, TextJudge, TextJudgeSettings
-from crm.config import Settings
-from crm.errors import CRMError, UnavailableError, one_line
 from crm.llm.prompt import FittedTemplate, KnownWords, PromptTemplate, Tokenizer
 from crm.protocol import Floats, Question, Workings, probabilities
 from crm.version import version_of
@@ -305,9 +305,13 @@ def prompted_classifier(
         raise UnavailableError(
             f"The checkpoint {model} has no prompt.txt: name the template of its training as 'prompt'."
         )
-    tokenizer = engine.tokenizer
-    if settings.chat or info.chat or template.has_turns:
-        tokenizer = conversation(tokenizer, model, opens_answer=info.generation_prompt)
+    tokenizer = prompt_tokenizer(
+        template,
+        engine.tokenizer,
+        model,
+        chat=settings.chat or info.chat,
+        opens_answer=info.generation_prompt,
+    )
     limits = [limit for limit in (max_length, info.max_length if info.truncate else None) if limit]
     return PromptedClassifier(
         engine,

@@ -17,13 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from crm.backends._conversation import (
-    conversation,
-    shown_prompt,
-    special_tokens,
-    template_doubts,
-    without_marks,
-)
 from crm.backends._text_judge import (
     CheckpointSettings,
     PromptSettings,
@@ -46,6 +39,13 @@ from crm.config import (
 from crm.errors import CRMError, UnavailableError
 from crm.llm.chat_model import Usage
 from crm.llm.client import Endpoint, LLMClient
+from crm.llm.conversation import (
+    conversation,
+    shown_prompt,
+    special_tokens,
+    template_doubts,
+    without_marks,
+)
 from crm.llm.endpoint import CHAT_PATH, Completion, read_completion
 from crm.llm.prompt import FittedTemplate, PromptTemplate
 from crm.protocol import CRM, Floats, Question, ShownPrompt, Workings, probabilities

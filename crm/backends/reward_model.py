@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from crm.backends._classifier import ClassifierCRM, PromptedClassifier, SequenceClassifier
-from crm.backends._conversation import conversation
 from crm.backends._text_judge import CheckpointSettings, ServerSettings, TextJudgeSettings, VLLMJudgeSettings
 from crm.config import JudgeTable, Model, Settings, TokenLimit, TransformersSettings
 from crm.errors import CriterionError
+from crm.llm.conversation import conversation
 from crm.llm.prompt import PromptTemplate
 from crm.protocol import Question, Verdict
 from crm.version import version_of

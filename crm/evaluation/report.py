@@ -94,7 +94,7 @@ class JudgeReport:
         return sum(values) / len(values) if len(values) == len(TABLE[kind]) else None
 
     def gap(self, kind: Generalization) -> float | None:
-        """Accuracy on “+” less that on “−”: how far the judge follows the crowd against the criteria."""
+        """Accuracy on “+” less that on “−”: how far the judge goes by the average taste, not the criteria."""
         plus, minus, *_ = TABLE[kind]
         if plus not in self.accuracies or minus not in self.accuracies:
             return None

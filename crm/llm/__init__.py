@@ -1,6 +1,7 @@
 """LLMs that are asked for something, as ``llms.toml`` describes them, and what judges share with them.
 
-- `settings`: the file and the keys of its tables; `prompt`: templates, kept within a window
+- `settings`: the file and the keys of its tables; `prompt`: templates, kept within a window;
+  `conversation`: prompts as turns in a model's chat template
 - `chat_model`: what one is asked and replies; `structured`: replies that hold JSON, asked for again if not
 - `tasks`: many such things asked of one LLM, whose replies are kept
 - `client`: the HTTP client; `endpoint`: an OpenAI-compatible server, asked for many replies at a time

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from jinja2 import StrictUndefined, Template, TemplateError, meta
+from jinja2 import StrictUndefined, Template, TemplateError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from crm.criteria import CriteriaSet, Polarity, Weight
@@ -93,10 +93,10 @@ class PromptTemplate:
 
     def __post_init__(self) -> None:
         try:
-            used = meta.find_undeclared_variables(_environment.parse(self.source))
+            used = self._used
         except TemplateError as error:
             raise CRMError(f"The prompt template cannot be read ({error}): fix it.") from error
-        if unknown := sorted(used.difference(_VARIABLES, _environment.globals)):
+        if unknown := sorted(used.difference(_VARIABLES)):
             raise CRMError(
                 f"The prompt template uses {', '.join(unknown)}: it may use {', '.join(_VARIABLES)}."
             )
@@ -124,7 +124,8 @@ class PromptTemplate:
     @cached_property
     def has_turns(self) -> bool:
         """Whether the template says where turns begin, and so needs the model's chat template."""
-        return "turn" in self._used
+        calls = self._parsed.find_all(nodes.Call)
+        return any(isinstance(call.node, nodes.Name) and call.node.name == "turn" for call in calls)
 
     @cached_property
     def shows_turns(self) -> bool:
@@ -138,7 +139,12 @@ class PromptTemplate:
 
     @cached_property
     def _used(self) -> set[str]:
-        return meta.find_undeclared_variables(_environment.parse(self.source))
+        """Variables, without what every template knows, such as ``turn``."""
+        return meta.find_undeclared_variables(self._parsed)
+
+    @cached_property
+    def _parsed(self) -> nodes.Template:
+        return _environment.parse(self.source)
 
     def pair(self, question: Question) -> str:
         """Return the prompt that shows both responses."""

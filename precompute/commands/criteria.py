@@ -87,6 +87,9 @@ def cluster_criteria_command(
         bool,
         typer.Option("--kinds", help="Only say how many are about content, style, structure, tone, logic."),
     ] = False,
+    with_kinds: Annotated[
+        bool, typer.Option("--with-kinds", help="Say so below the themes, of the same criteria.")
+    ] = False,
 ) -> None:
     """Cluster criteria and join the clusters to themes, with their shares and most frequent adjectives."""
     from precompute.criteria import themes as finding  # noqa: PLC0415  # loads clustering libraries
@@ -117,6 +120,8 @@ def cluster_criteria_command(
     if out is not None:
         found.save(out)
         typer.echo(f"{len(found.themes)} themes in {out}.")
+    if with_kinds:
+        _say_kinds(annotations, preferences, seed)
 
 
 def _say_kinds(annotations: list[Path] | None, preferences: str | None, seed: int) -> None:

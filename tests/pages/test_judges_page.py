@@ -1,6 +1,8 @@
 """The page on judges, run without a browser."""
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
@@ -11,6 +13,7 @@ from crm.evaluation import report as evaluation_report
 from crm.evaluation.report import JudgeReport
 from tests.crm.evaluation.samples import report
 
+ROOT = Path(__file__).parents[2]
 WAIT_SECONDS = 60
 
 
@@ -68,6 +71,16 @@ def test_shows_the_stored_evaluations_on_the_same_questions(page: AppTest) -> No
     assert ">embedded</b>" in table(page, "judges-properties")
     assert "not shown: old" in texts(page)
     assert "Timed on a machine" in texts(page)
+
+
+def test_it_says_who_favours_the_favoured_side(page: AppTest) -> None:
+    settle(page)
+
+    manifest = (ROOT / "benchmarks" / "results" / "evaluation_sets.md").read_text()
+    assert "“+” is the side that embedded 17 favours without criteria" in manifest
+    assert "the response that the embedded judge favours without criteria" in " ".join(texts(page).split())
+    [named] = re.findall(r"`(benchmarks/results/\w+\.md)`", texts(page))
+    assert "“+” being what annotators think a typical person prefers" in (ROOT / named).read_text()
 
 
 def test_without_evaluations_it_says_how_to_make_one(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:

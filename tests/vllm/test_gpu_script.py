@@ -40,6 +40,14 @@ def test_every_stage_runs_and_one_that_is_done_is_left_out(
     shown = run("install", "smoke", "memory", "decoder", "ranking", "classification", "after-ranking")
     assert "vLLM" in shown
     shown = run("evaluate", "throughput", "gold", "alpaca", "serve", "actors")
+    doctor = (tmp_path / "out" / "doctor.txt").read_text()
+    assert doctor in shown
+    # 512 tokens for two responses are 320 for one, and a long one has more.
+    for said in ("served, version ", ", at most 320\n", "one: the score of a single response", "of 20\n"):
+        assert said in doctor
+    assert "\n--- prompt 2, to the character ---\n" in doctor
+    assert "\nWhat looks wrong:\n" in doctor
+    assert "\n- Long responses are cut: " in doctor
     for name in ("ranking", "classification", "after-ranking"):
         assert (tmp_path / "out" / name / "crm.json").is_file()
     tables = sorted(path.name for path in (tmp_path / "out" / "tables").iterdir())

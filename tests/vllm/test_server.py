@@ -1,17 +1,21 @@
 """The backend ``vllm-server`` against a real vLLM server."""
 
 import json
+import os
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.prefix_order import cache_counts
+from crm.cli import main
 from crm.criteria import CriteriaSet
 from crm.errors import CriterionError, UnavailableError
 from crm.protocol import CRM, Pair, Question
 from crm.registry import get_crm
 from leaderboard.service import Service
+from tests.conftest import Run
 from tests.vllm.conftest import LONG, SHORT
 
 pytestmark = pytest.mark.vllm
@@ -80,6 +84,37 @@ def test_without_a_local_tokenizer_the_servers_is_used(
     judges.write_text(text)
 
     assert probs(get_crm("served"), sample, criteria) == pytest.approx(known, abs=0.02)
+
+
+def test_the_doctor_says_what_it_says_of_the_same_checkpoint_in_this_process(
+    judges: Path, run_main: Run
+) -> None:
+    (code, served, _), (_, local, _) = (run_main(main, "doctor", name) for name in ("served", "local"))
+
+    assert served.startswith("served, version ")
+    for heading in ("Template", "Tokens"):
+        assert _under(heading, served) == _under(heading, local)
+    assert _under("Pooling", served).endswith("which it does not tell")
+    assert _under("Plain pairs", served).endswith(" of 20")
+    assert _prompts(served) == _prompts(local) != []
+    # What does not hang on the last bits of a verdict is wrong with both.
+    cut = [said for said in served.splitlines() if "responses are cut" in said]
+    assert cut == [said for said in local.splitlines() if "responses are cut" in said]
+    if "USL_TEST_CHECKPOINT" not in os.environ:
+        assert code == 1
+        assert "\nWhat looks wrong:\n- " in served
+        assert cut[-1].startswith("- Long responses are cut: with responses of 600 words a prompt needs ")
+        assert "tokens and may have 256;" in cut[-1]
+
+
+def _under(heading: str, report: str) -> str:
+    """What a report of the doctor says under a heading."""
+    [line] = [line for line in report.splitlines() if line.startswith(f"{heading} ")]
+    return line.removeprefix(heading).strip()
+
+
+def _prompts(report: str) -> list[str]:
+    return re.findall(r"\n--- prompt \d, to the character ---\n(.*?)\n--- end ---", report, re.DOTALL)
 
 
 def test_another_name_is_refused_with_the_servers(judges: Path) -> None:

@@ -237,19 +237,23 @@ _PLACE = "\ue000prompt\ue000"
 """Stands for the prompt; private characters, which no chat template contains."""
 
 
-def in_chat(template: PromptTemplate, tokenizer: Any, name: str) -> PromptTemplate:
-    """Return the template with the marks of a user's turn around it, and the answer opened after it.
+def in_chat(
+    template: PromptTemplate, tokenizer: Any, name: str, *, opens_answer: bool = True
+) -> PromptTemplate:
+    """Return the template with the marks of a user's turn around it, perhaps with the answer opened after it.
 
     The marks become part of the template, and so of a checkpoint's ``prompt.txt``: who uses it needs to know
-    nothing of conversations.
+    nothing of conversations. A template that marks turns itself is returned as it is.
 
     Raises:
         CRMError: The tokenizer of the backbone ``name`` has no chat template.
     """
+    if template.has_turns:
+        return template
     if not tokenizer.chat_template:
         raise CRMError(f"The tokenizer of {name} has no chat template: train it without --chat.")
     conversation = tokenizer.apply_chat_template(
-        [{"role": "user", "content": _PLACE}], tokenize=False, add_generation_prompt=True
+        [{"role": "user", "content": _PLACE}], tokenize=False, add_generation_prompt=opens_answer
     )
     # Where the tokenizer puts the first token itself, the conversation must not name it once more.
     first = tokenizer.bos_token or ""

@@ -149,6 +149,9 @@ class Options:
     chat: Annotated[
         bool, Option(help="Show the prompt as a user's turn in the tokenizer's chat template.")
     ] = False
+    generation_prompt: Annotated[
+        bool, Option(help="In a chat template: open the model's answer after the prompt.")
+    ] = True
     group_by_length: Annotated[
         bool, Option(help="Put pairs of similar length into a step: less padding, faster on a GPU.")
     ] = False

@@ -99,6 +99,7 @@ class Description:
         max_length: Longest prompt in tokens.
         avoid_in_words: Criteria to be avoided read “Avoid: …”.
         weights_in_words: Criteria end with their weights where these differ.
+        generation_prompt: Where the template marks turns, the model's answer is opened after them.
         format: Of this description.
     """
 
@@ -108,6 +109,7 @@ class Description:
     version: str
     avoid_in_words: bool = True
     weights_in_words: bool = True
+    generation_prompt: bool = True
     format: int = FORMAT
 
 

@@ -16,6 +16,7 @@ from crm.criteria import CriteriaSet, Criterion
 from crm.data.noise import Noise, Noiser
 from crm.data.pairs import KINDS, LabelledPair
 from crm.errors import CriterionError
+from crm.llm.conversation import without_marks
 from crm.llm.prompt import FittedTemplate
 from crm.protocol import Pair, Question
 from crm.training.classifier.options import Loss
@@ -129,15 +130,17 @@ class EncodedQuestion:
 
 @dataclass(frozen=True)
 class QuestionEncoder:
-    """Turns questions into tokens.
+    """Turns questions into tokens: the same as the judge is shown once it is trained.
 
     Attributes:
         template: The prompt, kept within the window.
         loss: Whether a prompt shows both responses or one.
+        marks: Special tokens as texts, which are broken up where responses or the query contain them.
     """
 
     template: FittedTemplate
     loss: Loss
+    marks: tuple[str, ...] = ()
 
     def __call__(self, asked: LabelledPair) -> EncodedQuestion:
         """The tokens of one question."""
@@ -147,6 +150,7 @@ class QuestionEncoder:
         return EncodedQuestion(prompts, asked.label, KINDS.index(asked.kind))
 
     def _texts(self, question: Question) -> list[str]:
+        question = without_marks(question, self.marks)
         if self.loss is Loss.CLASSIFICATION:
             return [self.template.pair(question)]
         pair = question.pair

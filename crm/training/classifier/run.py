@@ -16,6 +16,7 @@ from crm.data.noise import Noise, Noiser, NoiseReach
 from crm.data.pairs import LabelledPair
 from crm.data.taxonomy import criterion_clusters
 from crm.errors import CRMError
+from crm.llm.conversation import prompt_tokenizer, special_tokens
 from crm.llm.prompt import PromptTemplate
 from crm.protocol import Pair
 from crm.training.classifier.backbone import Backbone, in_chat, load_backbone
@@ -82,6 +83,7 @@ def train(
 
     Raises:
         CRMError: The backbone or an option does not fit, or ``out`` does not.
+        UnavailableError: The template marks turns, and the backbone's tokenizer has no chat template.
         CriterionError: The window is too small for the criteria.
     """
     if not supports(options.precision.value):
@@ -97,8 +99,10 @@ def train(
     loaded = load_backbone(backbone, options)
     prompt = template or PromptTemplate.bundled(options.loss.template)
     if options.chat:
-        prompt = in_chat(prompt, loaded.tokenizer, backbone)
-    encoder = QuestionEncoder(prompt.fit(loaded.tokenizer, options.max_length), options.loss)
+        prompt = in_chat(prompt, loaded.tokenizer, backbone, opens_answer=options.generation_prompt)
+    tokenizer = prompt_tokenizer(prompt, loaded.tokenizer, backbone, opens_answer=options.generation_prompt)
+    fitted = prompt.fit(tokenizer, options.max_length)
+    encoder = QuestionEncoder(fitted, options.loss, special_tokens(loaded.tokenizer))
     encoder.check_room((*data.train, *data.held_out, *data.dev), noise=options.noise)
     if is_first():
         open_folder(out, backbone, options)
@@ -128,7 +132,13 @@ def train(
     model = whole_model(trainer, lambda: load_backbone(backbone, options).model)
     if is_first():
         save_results(out, trainer.state.log_history, report, options)
-        description = Description(options.loss.value, options.max_length, name or out.name, version)
+        description = Description(
+            options.loss.value,
+            options.max_length,
+            name or out.name,
+            version,
+            generation_prompt=options.generation_prompt,
+        )
         save_checkpoint(out, model, loaded.tokenizer, prompt, description)
         close_folder(out)
     trainer.accelerator.wait_for_everyone()

@@ -12,7 +12,15 @@ from crm.criteria import CriteriaSet, Criterion, Weight
 from crm.errors import ConfigError, CriterionError, CRMError, UnavailableError
 from crm.llm.prompt import PromptTemplate
 from crm.protocol import Pair, Question
-from tests.checkpoints import CHAT_TEMPLATE, PAIR, describe, make_checkpoint, save
+from tests.checkpoints import (
+    CHAT_TEMPLATE,
+    PAIR,
+    WINDOW,
+    describe,
+    make_checkpoint,
+    make_tokenizer,
+    save,
+)
 from tests.crm.backends.conftest import MakeJudge
 from tests.crm.samples import TextBenchmark
 
@@ -275,3 +283,45 @@ def test_the_window_is_the_least_of_all_limits(checkpoints: Path, tmp_path: Path
     with pytest.raises(CriterionError, match="window of 64 tokens"):
         verdicts(judge, asked, model=str(tmp_path / "short"))
     assert json.loads((tmp_path / "short" / "crm.json").read_text())["max_length"] == 64
+
+
+def _described(folder: Path, **keys: object) -> str:
+    """A checkpoint of two labels in the layout of the USL paper's authors, trained on 560 tokens at most."""
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = CHAT_TEMPLATE
+    make_checkpoint(folder, tokenizer=tokenizer)
+    describe(folder, prompt="usl-pair", max_length=560, **keys)
+    return str(folder)
+
+
+def test_a_prompt_longer_than_in_training_stays_whole_where_nothing_is_to_be_truncated(
+    judge: MakeJudge, tmp_path: Path
+) -> None:
+    ends = ("The last word.", "The very end.")
+    pair = Pair("How?", f"{'tea ' * 30}{ends[0]}", f"{'milk ' * 20}{ends[1]}")
+    asked = Question(CriteriaSet.of(["concise"]), pair)
+    workings, verdict = {}, {}
+    for truncate in (True, False):
+        made = judge("transformers", model=_described(tmp_path / str(truncate), truncate=truncate))
+        workings[truncate], verdict[truncate] = made.workings(asked), made.judge([asked])[0].prob_a
+
+    cut, whole = workings[True].prompts[0], workings[False].prompts[0]
+    assert whole.tokens == whole.needed == cut.needed
+    assert cut.tokens <= workings[True].window == 560 < whole.tokens <= workings[False].window == WINDOW
+    assert not any(end in cut.text for end in ends)
+    assert all(end in whole.text for end in ends)
+    # What is judged is what is shown: the same weights read more.
+    assert verdict[True] != pytest.approx(verdict[False], abs=1e-4)
+
+
+def test_an_answer_is_opened_unless_the_checkpoint_says_otherwise(judge: MakeJudge, tmp_path: Path) -> None:
+    asked = Question(CriteriaSet.of(["concise"]), Pair("How?", "So.", "Thus."))
+    opened, closed = (
+        judge("transformers", model=_described(tmp_path / str(opens), generation_prompt=opens))
+        for opens in (True, False)
+    )
+
+    shown = closed.workings(asked).prompts[0].text
+    assert shown.endswith("<|end|>\n")
+    assert opened.workings(asked).prompts[0].text == f"{shown}<|turn|>assistant\n"
+    assert opened.judge([asked])[0].prob_a != pytest.approx(closed.judge([asked])[0].prob_a, abs=1e-4)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from crm.backends._classifier import read_checkpoint_info
-from crm.backends._conversation import ConversationTokenizer
 from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
+from crm.llm.conversation import ConversationTokenizer
 from crm.llm.prompt import KnownWords, PromptTemplate
 from crm.protocol import Pair, Question, Turn
 from tests.checkpoints import make_tokenizer
@@ -56,6 +56,14 @@ def test_without_criteria_a_phrase_stands_in_their_place() -> None:
     shown = SHOWN.rendered(PromptTemplate.bundled("usl-pair").pair(Question(CriteriaSet(), PAIR)))
     sides = [dialogue({"Model": text}) for text in (PAIR.response_a, PAIR.response_b)]
     assert shown.endswith(expected(["General user preference"], PAIR, *sides))
+
+
+def test_a_template_marks_turns_by_calling_for_them() -> None:
+    assert PromptTemplate.bundled("usl-pair").has_turns
+    assert PromptTemplate.bundled("usl-single").has_turns
+    assert not PromptTemplate.bundled("pair").has_turns
+    named_alike = "{% for turn in conversation_a %}{{ turn.content }}{% endfor %} {% raw %}turn(){% endraw %}"
+    assert not PromptTemplate(named_alike).has_turns
 
 
 def test_further_messages_stand_in_their_place() -> None:

@@ -1,12 +1,14 @@
 """Themes of annotations and of extracted criteria, found by the command line and named by an endpoint."""
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from crm.data.kinds import kind_shares
 from crm.data.taxonomy import CriterionThemes, Theme, ThemeCluster
 from crm.llm.settings import read_llms
 from db.repositories import llm_answers
@@ -59,8 +61,14 @@ def test_files_of_annotations_are_clustered_anew(lab: Lab) -> None:
     first, *others = found.themes
     named = CriterionThemes(found.source, found.n_lists, found.n_different, (renamed(first), *others))
     named.save(out)
-    assert lab.command("cluster-criteria", file, "--themes", 3, "--out", out)[0] == 0
+    code, printed, _ = lab.command("cluster-criteria", file, "--themes", 3, "--out", out, "--with-kinds")
+    assert code == 0
     assert CriterionThemes.load(out) == named
+    themes, kinds = printed.split("Kinds of criteria: mine.jsonl")
+    assert "My name" in themes
+    shares = {kind: float(share) for kind, share in re.findall(r"(\w+) +(\d+\.\d)%", kinds)}
+    found_kinds = kind_shares([one for kind in PATTERNS for one in lists_of(kind)])
+    assert shares == pytest.approx({one.kind: 100 * one.share for one in found_kinds}, abs=0.06)
 
 
 def renamed(theme: Theme) -> Theme:

@@ -119,7 +119,7 @@ def test_training_learns_and_leaves_a_judge_that_others_can_use(
     assert report.dev["questions"] == 5 * (1 + 2 + 2)
     assert json.loads((out / "crm.json").read_text(encoding="utf-8")) == {
         "loss": loss.value, "max_length": 96, "name": "tiny-judge", "version": "7", "format": 1,
-        "avoid_in_words": True, "weights_in_words": True,
+        "avoid_in_words": True, "weights_in_words": True, "generation_prompt": True,
     }  # fmt: skip
     assert (out / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert not (out / "steps").exists()

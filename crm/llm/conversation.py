@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crm.errors import UnavailableError
-from crm.llm.prompt import TURN, Tokenizer, turns_of
+from crm.llm.prompt import TURN, PromptTemplate, Tokenizer, turns_of
 from crm.protocol import Question, ShownPrompt, Turn
 
 
@@ -50,6 +50,34 @@ def conversation(tokenizer: Any, model: str, *, opens_answer: bool = True) -> Co
         fix = "a chat model, or write chat = false" if opens_answer else "a model trained on conversations"
         raise UnavailableError(f"The tokenizer of {model} has no chat template: use {fix}.")
     return ConversationTokenizer(tokenizer, opens_answer)
+
+
+def prompt_tokenizer(
+    template: PromptTemplate, tokenizer: Any, model: str, *, chat: bool = False, opens_answer: bool = True
+) -> Tokenizer:
+    """Return what turns a template's prompts into tokens, in training and when judging.
+
+    It is the model's own tokenizer, or a conversation in it where the template marks turns or the prompt is
+    one of the user.
+
+    Args:
+        template: Of the prompts.
+        tokenizer: The model's.
+        model: Its name, for messages.
+        chat: Whether a prompt without marked turns is a turn of the user.
+        opens_answer: Whether the model's answer is opened after a conversation.
+
+    Raises:
+        UnavailableError: A conversation is wanted, and the tokenizer has no chat template.
+    """
+    if template.has_turns and not getattr(tokenizer, "chat_template", None):
+        raise UnavailableError(
+            f"The tokenizer of {model} has no chat template: use a chat model, or a prompt without turns."
+        )
+    if chat or template.has_turns:
+        return conversation(tokenizer, model, opens_answer=opens_answer)
+    own: Tokenizer = tokenizer
+    return own
 
 
 def special_tokens(tokenizer: Any) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 import pytest
 
-from crm.backends._conversation import conversation, special_tokens, without_marks
 from crm.criteria import CriteriaSet
 from crm.errors import UnavailableError
+from crm.llm.conversation import conversation, special_tokens, without_marks
 from crm.llm.prompt import TURN, turn
 from crm.protocol import Pair, Question
 from tests.checkpoints import CHAT_TEMPLATE, make_tokenizer
