@@ -197,8 +197,8 @@ def _judging() -> Iterator[Step]:
         given = (f"{WORK}/annotations.jsonl", "--corpora", str(_SHARED / "corpora"))
         sets = f"{OUT}/evaluate/sets"
         yield Step("evaluate/sets.txt", ("crm", "evaluation-sets", *given, "--out", sets))
-        report = ("--limit", "5", "--no-references", "--save", f"{OUT}/evaluate/embedded-17.json")
-        yield Step("evaluate/embedded-17.txt", ("crm", "evaluate", sets, *report))
+        report = ("--limit", "5", "--no-references", "--save", f"{OUT}/evaluate/embedded-18.json")
+        yield Step("evaluate/embedded-18.txt", ("crm", "evaluate", sets, *report))
         longer = ("--crm", "longer", "--split", "all", "--no-references")
         yield Step("evaluate/annotations.txt", ("crm", "evaluate", *given, *longer))
 

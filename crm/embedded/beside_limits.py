@@ -18,7 +18,7 @@ from crm.embedded.limits import read_limit
 
 _LINK = re.compile(
     r"\s*[,;()\[\]]+\s*(?:(?:and|but|yet|und|aber|et|mais|y|pero)\b)?\s*"
-    r"|\s*:\s+|\s+[-–—/+]+\s+|\s+&\s+(?!cons\b|don)|(?<=[^\W\d]{2})[.!?…]+\s+(?:(?:and|but|also)\b\s*)*"
+    r"|\s*:\s+|\s+[-–—/+]+\s+|\s+&\s+(?!cons\b|don)|(?<=[^\W\d]{2})(?<!\bmax)(?<!\bmin)(?<!\bapprox)(?<!\bca)[.!?…]+\s+(?:(?:and|but|also)\b\s*)*"
     r"|\s+(?:and(?: (?:also|yet|still))?|but(?: also)?|yet|while|whilst|though|although|plus|as well as"
     r"|along(?:side| with)|together with|with(?! (?:you|me|it|regards)\b)"
     r"|und|aber|sowie|mit|et|mais|tout en|avec|y|pero|con)\s+",
@@ -51,8 +51,13 @@ _POLITE = re.compile(
 )
 _OF_EACH = re.compile(r"(?:each|every|all|per|apiece|chacune?s?|jeweils|je|cada)\b", re.IGNORECASE)
 """How a part begins that says how long what was counted before is: “three bullets, each under ten words”."""
-_NOT_MORE = re.compile(r"(?:no|not)\b(?: \w+){1,2}$", re.IGNORECASE)
-"""“Three bullets and not one over”."""
+_NOT = re.compile(r"(?:no|not|nor|never)\b", re.IGNORECASE)
+_OF_NUMBER = re.compile(
+    r"\W*(?:(?:or |and )?(?:more|less|fewer|over|above|below|extra|tops|max(?:imum)?"
+    r"|at (?:the )?(?:very )?(?:most|least))\b\W*)*$",
+    re.IGNORECASE,
+)
+"""What stands behind a number of what was named before: “three bullets and not one over”."""
 _MARKS = " .,;:!?-–—"
 
 
@@ -80,15 +85,17 @@ def limits_and_rest(criterion: str) -> LimitsAndRest | None:
     for start, end in _parts(text):
         part = text[start:end].strip(_MARKS)
         limit = read_limit(part)
-        is_of_the_same = limits and (
-            not unit or (limit is not None and limit.unit == unit) or _NOT_MORE.match(part)
-        )
-        if _OF_EACH.match(part) and limits:
+        if limits and (_OF_EACH.match(part) or _NOT.match(part)) and (limit is None or not limit.unit):
+            if limit is not None and _ends_in_number(part):
+                limits[-1] = (limits[-1][0], end)
+            elif not _ends_in_number(part):
+                rest.append(part)
+        elif limits and _OF_EACH.match(part):
             continue
-        if limit is not None and is_of_the_same:  # “between 100 and 200 words” is one limit in two parts
-            limits[-1], unit = (limits[-1][0], end), unit or limit.unit
-        elif limit is None or (limits and not limit.unit):
+        elif limit is None or (limits and unit and not limit.unit and not _ends_in_number(part)):
             rest.append(part)
+        elif limits and (not unit or limit.unit in {"", unit}):  # “between 100 and 200 words” is one limit
+            limits[-1], unit = (limits[-1][0], end), unit or limit.unit
         else:
             limits, unit = [*limits, (start, end)], limit.unit
     asked = ", ".join(part for part in rest if _says_something(part) and not is_context(part))
@@ -110,6 +117,11 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
             yield start, start + found.start()
             start += found.end()  # noqa: PLW2901
         yield start, end
+
+
+def _ends_in_number(part: str) -> bool:
+    numbers = numbers_in(part.casefold())
+    return bool(numbers) and _OF_NUMBER.match(part, numbers[-1].end) is not None
 
 
 def _says_something(part: str) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from crm.embedded.beside_limits import LimitsAndRest, limits_and_rest
 from crm.embedded.clauses import FAR_BEHIND, taken_apart
 from crm.embedded.countable import SURE, count_of
 from crm.embedded.counts import count_names, countables, limited_columns
-from crm.embedded.encoder import RowCache
+from crm.embedded.encoder import DIMENSIONS, RowCache
 from crm.embedded.forms import contrasted
 from crm.embedded.idioms import plainly
 from crm.embedded.limits import read_limit
@@ -36,7 +36,7 @@ from crm.embedded.smollm2 import smollm2_file
 from crm.embedded.spelling import Spelling
 from crm.embedded.surface import N_TURNS_OF_LESS, asks_for_less, turns
 from crm.embedded.wish_decoder import WishDecoder
-from crm.embedded.wish_network import WishNetwork, prob_by_each
+from crm.embedded.wish_network import WishNetwork, read_by_each
 from crm.errors import UnavailableError
 from crm.paths import CONCEPTS_FILE
 from crm.processors import beside
@@ -64,10 +64,12 @@ _HEARD = 0.5
 """“Avoid …” must be read at least so plainly, beside the name alone, to say that the name is a complaint."""
 _DECODER, _MIXTURES = "decoder", "mixtures"
 """Before the names of their arrays in the file."""
-_MIXED = np.float32(0.4)
-"""Share of the mixture in what is wanted."""
+_MIXED, _MIXED_UNLESS_CLEAR = np.float32(0.4), np.float32(0.5)
+"""Share of the mixture in what is wanted, where it does not contradict what is named."""
 _A_NAME = 2
 """Up to so many words, a clear wish is the name of what is wanted."""
+_A_PHRASE = 4
+"""Up to so many words, what a clear wish names is not contradicted."""
 _PLAINLY = 0.5
 """What may be limited is read with so much probability, or the unit of a limit says what it is of."""
 _BY_UNIT = 0.95
@@ -123,7 +125,7 @@ class ConceptClassifier:
         return self._reading(self._read([each.wording for each in criteria], bulk=True), criteria)
 
     def read_many_with_states(self, criteria: Sequence[Criterion]) -> tuple[Reading, Floats]:
-        """Return what so many wishes name, and the language model's states of them ``[N, D]``.
+        """Return what so many wishes name, and the states in which all that read left them ``[N, D]``.
 
         Raises:
             UnavailableError: There is no language model.
@@ -239,11 +241,14 @@ class ConceptClassifier:
             return reading.mixture
         read = self.mixtures.read(vectors, reading.named)
         read[:, : self.countable][np.abs(read[:, : self.countable]) < _SLIGHT_COUNT] = 0.0
+        # Readers weighed English wishes: of another language the networks know more.
+        is_foreign = np.array([self.spelling.is_foreign(text) for text in texts], dtype=np.bool_)
+        read[is_foreign & replace(reading, mixture=read).is_contradicted] = 0.0
         return read
 
     def _read_texts(self, criteria: Sequence[str], *, bulk: bool) -> tuple[Floats, Floats | None]:
-        """Return how probable more and less of each concept are in what was written ``[N, 2 K]``, and the
-        language model's states of the whole ``[N, D]``, where there is one."""
+        """Return how probable more and less of each concept are in what was written ``[N, 2 K]``, and where
+        there is a language model the states of all that read the whole ``[N, D]``."""
         # Together: a short text costs the networks as much time as ten.
         clauses = [taken_apart(each) for each in criteria]
         texts = [(row, text) for row, each in enumerate(clauses) for text in dict.fromkeys(each.texts())]
@@ -262,22 +267,24 @@ class ConceptClassifier:
         return of_concepts, None if states is None else states[wholes]
 
     def _averaged(self, criteria: Sequence[str], *, bulk: bool) -> tuple[Floats, Floats | None]:
-        """Return the mean probabilities of the classes by all that read, sharpened ``[N, 1 + 2 K]``, and the
-        language model's states ``[N, D]``, where there is one."""
-        decoder = self.decoder
-        with beside() as start:
-            reading = None if decoder is None else start(lambda: decoder.vectors(criteria))
-            each = (
-                [network.prob(criteria, bulk=True) for network in self.networks]
-                if bulk
-                else prob_by_each(self.networks, criteria)
-            )
-        mean, vectors = np.mean(each, axis=0), None
-        if decoder is not None and reading is not None:
-            vectors = reading()
-            mean = (1 - _OF_DECODER) * mean + _OF_DECODER * decoder.prob(vectors, bulk=bulk)
+        """Return the mean probabilities of the classes by all that read, sharpened ``[N, 1 + 2 K]``.
+
+        And where there is a language model the states of all that read ``[N, D]``.
+        """
+        states = None
+        if (decoder := self.decoder) is None:
+            of_networks, _ = read_by_each(self.networks, criteria, bulk=bulk)
+            mean = np.mean(of_networks, axis=0)
+        else:
+            with beside() as start:
+                reading = start(lambda: decoder.vectors(criteria))
+                of_networks, heard = read_by_each(self.networks, criteria, bulk=bulk)
+                vectors = reading()
+            of_decoder = decoder.prob(vectors, bulk=bulk)
+            mean = (1 - _OF_DECODER) * np.mean(of_networks, axis=0) + _OF_DECODER * of_decoder
+            states = np.concatenate([vectors, heard], axis=1)
         prob: Floats = mean**_AGREED / (mean**_AGREED).sum(axis=1, keepdims=True)
-        return prob, vectors
+        return prob, states
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what its file stores."""
@@ -312,6 +319,10 @@ class ConceptClassifier:
         networks = [WishNetwork.from_arrays(of_each[place]) for place in sorted(of_each)]
         spelling = Spelling(arrays["words"].tolist(), arrays["foreign"].tolist())
         mixtures = None if of_mixtures is None else MixtureHead.from_arrays(of_mixtures)
+        if decoder is not None and mixtures is not None:
+            width = decoder.width + DIMENSIONS * len(networks)
+            if mixtures.width != width + len(names):
+                raise UnavailableError(f"{path.name} reads mixtures off other states: fit “readings” again.")
         return cls(names, networks, spelling, decoder, mixtures)
 
 
@@ -387,12 +398,26 @@ class Reading:
 
     @cached_property
     def _mixed(self) -> Floats:
-        """Which share of what is wanted is the mixture ``[N]``; none where an amount or a count is meant, or
-        all is said by a clear name or list."""
-        is_said = self._is_clear & (self.listed | (self.n_words <= _A_NAME))
-        is_for_counts = self.limited | self._is_counted
-        is_mixed = self.mixture[:, :-1].any(axis=1) & ~is_for_counts & ~is_said
-        return np.where(is_mixed, _MIXED, np.float32(0.0))
+        """Which share of what is wanted is the mixture ``[N]``.
+
+        None where an amount is meant, or all is said by a clear name, list or count; all where it contradicts
+        what was named: “you'd think semicolons were on sale” names semicolons, and more of them.
+        """
+        is_said = self._is_counted | self.listed | (self.n_words <= _A_NAME)
+        of_clear = np.where(is_said, np.float32(0.0), _MIXED)
+        mixed = np.where(self._is_clear, of_clear, _MIXED_UNLESS_CLEAR)
+        mixed = np.where(self.is_contradicted, np.float32(1.0), mixed)
+        is_read = self.mixture[:, :-1].any(axis=1) & ~self.limited
+        return np.where(is_read, mixed, np.float32(0.0))
+
+    @cached_property
+    def is_contradicted(self) -> NDArray[np.bool_]:
+        """Of which criteria the mixture asks for less of what is named most, or for more of what is named as
+        unwanted ``[N]``; never of a few words that are clear, such as “less blunt”."""
+        first = np.abs(self.named).argmax(axis=1, keepdims=True)
+        named, mixed = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (self.named, self.mixture))
+        is_plain = self._is_clear & (self.n_words <= _A_PHRASE)
+        return np.asarray((named * mixed < 0) & ~is_plain, dtype=np.bool_)
 
     @property
     def is_mixed(self) -> NDArray[np.bool_]:

@@ -3,7 +3,8 @@
 “Like a wise older friend” is no one concept: it is a mentor, warm, plain, some of a friend's manner, and
 not formal. A small network says how much of each concept an answer must have more or less of to please, and
 how much of the wish no concept says, by what the wish was read as naming (``crm.embedded.concepts``) and by
-the states of the language model that read it (``crm.embedded.wish_decoder``). It was fitted to wishes that
+the states in which the language model (``crm.embedded.wish_decoder``) and the networks
+(``crm.embedded.wish_network``) leave it. It was fitted to wishes that
 readers had weighed (``crm.training.mixtures``).
 """
 
@@ -27,7 +28,7 @@ class MixtureHead:
     """The network: ``gelu(x W₁ + b₁) W₂ + x W₃ + b₂``, of K concepts and of what none of them says.
 
     Attributes:
-        hidden_weight: W₁ ``[D + K, H]``, on D numbers of the language model's states and on what is named.
+        hidden_weight: W₁ ``[D + K, H]``, on D numbers of the states and on what is named.
         hidden_bias: b₁ ``[H]``.
         output_weight: W₂ ``[H, K + 1]``.
         direct_weight: W₃ ``[D + K, K + 1]``.
@@ -39,6 +40,11 @@ class MixtureHead:
     output_weight: Floats
     direct_weight: Floats
     output_bias: Floats
+
+    @property
+    def width(self) -> int:
+        """How many numbers it reads, D + K."""
+        return len(self.hidden_weight)
 
     def read(self, vectors: Floats, named: Floats) -> Floats:
         """Return mixtures of unit length, and from 0 to 1 how much they leave unsaid ``[N, K + 1]``.

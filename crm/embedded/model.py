@@ -34,6 +34,7 @@ from crm.embedded.encoder import DIMENSIONS, RowCache, sentence_encoder
 from crm.embedded.functions import gelu
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
+from crm.embedded.limits import Limit
 from crm.embedded.passages import passages
 from crm.embedded.projection import project
 from crm.embedded.reasons import MOST_REASONS, UNNAMED, reasons
@@ -573,6 +574,18 @@ class EmbeddedCRM:
         if self._concepts is None or self._validity is None:
             raise UnavailableError(f"The weights {self.version} know no concepts: train them with concepts.")
         return self._concepts.margins_of_concepts(self._validity.differences, self._validity.counts)
+
+    def ordinary_margins(self, criteria: CriteriaSet) -> Floats:
+        """Return margins of K single criteria on the ordinary pairs that it knows, polarity included
+        ``[P, K]``; raises as ``concept_margins``."""
+        if self._concepts is None or self._validity is None:
+            raise UnavailableError(f"The weights {self.version} know no concepts: train them with concepts.")
+        return self._ordinary_margins(criteria, self._validity)
+
+    def limits(self, criteria: CriteriaSet) -> dict[int, Limit]:
+        """Return the amounts that the criteria name, by count, as they were read."""
+        limited = {} if self._concepts is None else self._concepts.limited(criteria)
+        return {column: wish.limit for column, wish in limited.items() if wish.limit is not None}
 
     @property
     def lacking(self) -> str:

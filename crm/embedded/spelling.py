@@ -45,9 +45,13 @@ class Spelling:
         foreign = {word for wish in in_other_languages for word in _words(wish)}
         return cls(often, {word for word in foreign if word not in english and not _is_english(word)})
 
+    def is_foreign(self, wish: str) -> bool:
+        """Return whether a wish has a word of another language."""
+        return any(word in self.foreign for word in _words(wish))
+
     def corrected(self, wish: str) -> str:
         """Return a wish without slips; as it is where it is in another language."""
-        if any(word in self.foreign for word in _words(wish)):
+        if self.is_foreign(wish):
             return wish
         return _WORD.sub(lambda found: self._meant(found.group()), wish)
 

@@ -66,6 +66,11 @@ class WishDecoder:
                 self._loaded = SmolLM2(read_smollm2(), self._n_layers, self._adapters, BEGINNING)
             return self._loaded
 
+    @property
+    def width(self) -> int:
+        """How many numbers ``vectors`` gives of a wish."""
+        return 2 * WIDTH
+
     def vectors(self, wishes: Sequence[str]) -> Floats:
         """Return the state at the end of each of N wishes and its mean state, normalised ``[N, 2 · 576]``.
 

@@ -101,10 +101,18 @@ class WishNetwork:
         return cls(weight, arrays["bias"], words, adaptation, sharpness=float(arrays["sharpness"]))
 
 
-def prob_by_each(networks: Sequence[WishNetwork], wishes: Sequence[str]) -> list[Floats]:
-    """Return what ``prob`` of each network does, computed together, as is quicker for few wishes."""
-    pooled = pool_by_each([network._adapted() for network in networks], wishes)
-    return [
+def read_by_each(
+    networks: Sequence[WishNetwork], wishes: Sequence[str], *, bulk: bool = False
+) -> tuple[list[Floats], Floats]:
+    """Return what ``prob`` of each of M networks does, and the means by which they read ``[N, 384 M]``.
+
+    Those are of unit spread and side by side. Unless in bulk all are computed together, as is quicker for few
+    wishes.
+    """
+    encoders = [network._adapted() for network in networks]
+    pooled = [each.pool(wishes, bulk=True) for each in encoders] if bulk else pool_by_each(encoders, wishes)
+    prob = [
         network._prob(network._logits(vectors, wishes))
         for network, vectors in zip(networks, pooled, strict=True)
     ]
+    return prob, np.concatenate([vectors[:, :DIMENSIONS] for vectors in pooled], axis=1) * _SPREAD

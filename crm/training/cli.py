@@ -60,7 +60,7 @@ chosen so that intervals hold the reader's in 95 % of the cases (``benchmarks.go
 _CLEAR_CASES = 0.93
 """Factor on directions of styles that were fitted to comparisons, which are about clear cases: chosen by the
 calibration of criteria lists on unseen instructions, where differences are smaller."""
-VERSION = "17"
+VERSION = "18"
 _HARDLY_NAMED = np.float32(1e-6)
 """Where a wish names nothing, that correlates with nothing."""
 _ORDINARY = 256
@@ -225,13 +225,14 @@ def train_readings(
         agreement,
         fit_mixtures,
         likeness_of,
+        plain_wishes,
         read_weighed_wishes,
     )
 
     _make_folder_of(out)
     classifier = ConceptClassifier.load(concepts)
     likeness = likeness_of(EmbeddedCRM.load(weights).concept_margins())
-    weighed = read_weighed_wishes()
+    weighed = [*read_weighed_wishes(), *plain_wishes()]
     order = np.random.default_rng(seed).permutation(len(weighed)).tolist()
     n_apart = round(apart * len(weighed))
     kept, used = ([weighed[row] for row in rows] for rows in (order[:n_apart], order[n_apart:]))

@@ -23,18 +23,20 @@ from crm.embedded.concepts import ConceptClassifier
 from crm.embedded.mixtures import MixtureHead
 from crm.errors import CRMError
 from crm.protocol import Floats
-from crm.training.concepts import WISHES
+from crm.training.concepts import WISHES, Wish, read_concept_wishes
 
 MIXTURES = WISHES / "mixtures"
 _ALL = 3
 """What readers write where all of a wish is unsaid; more where no text shows it either."""
 _LINE = re.compile(r"([^\t]+)\t([01239])\t((?:[a-z_]+:-?[123])(?: [a-z_]+:-?[123])*|-)")
+_OF_ONE_ANSWER = "criteria"
 _LEAST = 1e-6
 _OF_LENGTH = 0.05
 """Weight of the loss by which mixtures are of unit length."""
 _AT_FIRST, _LOUDER = 0.7, 5.0
 """What is named enters as it is, before any training fainter; the hidden layer hears it louder."""
 _AT_ONCE = 300
+_MOST_FOREIGN, _MOST_OF_NONE = 2000, 1500
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class WeighedWish:
 
 
 def read_weighed_wishes(folder: Path = MIXTURES) -> list[WeighedWish]:
-    """Read all weighed wishes of a folder, those of ``typed.tsv`` about any answer.
+    """Read all weighed wishes of a folder; those of ``criteria.tsv`` are about one answer each.
 
     Raises:
         CRMError: A line that is not as described.
@@ -70,10 +72,35 @@ def read_weighed_wishes(folder: Path = MIXTURES) -> list[WeighedWish]:
             named = () if fields[3] == "-" else tuple(each.split(":") for each in fields[3].split())
             weights = tuple((concept, float(weight)) for concept, weight in named)
             unsaid = min(_ALL, int(fields[2])) / _ALL
-            wishes.append(WeighedWish(fields[1], weights, unsaid, typed=path.stem == "typed"))
+            wishes.append(WeighedWish(fields[1], weights, unsaid, typed=path.stem != _OF_ONE_ANSWER))
     if not wishes:
         raise CRMError(f"{folder} has no weighed wishes: check the path.")
     return wishes
+
+
+def plain_wishes(most_foreign: int = _MOST_FOREIGN, most_of_none: int = _MOST_OF_NONE) -> list[WeighedWish]:
+    """Return wishes that need no reader to be weighed, evenly out of all there are.
+
+    By those in German, French and Spanish for one concept each the mixture of another one stays what is named
+    in it; those for none of the concepts are unsaid.
+
+    Raises:
+        CRMError: As ``read_concept_wishes``.
+    """
+    every = [wish for wish in read_concept_wishes() if not wish.limit]
+    foreign = [wish for wish in every if wish.foreign and wish.concept]
+    of_none = [wish for wish in every if not wish.foreign and not wish.concept]
+    return [
+        *(
+            WeighedWish(wish.text, ((str(wish.concept), 3.0 if wish.more else -3.0),), 0.0, typed=False)
+            for wish in _some_of(foreign, most_foreign)
+        ),
+        *(WeighedWish(wish.text, (), 1.0, typed=False) for wish in _some_of(of_none, most_of_none)),
+    ]
+
+
+def _some_of(wishes: Sequence[Wish], most: int) -> Sequence[Wish]:
+    return wishes[:: max(1, len(wishes) // most)][:most]
 
 
 @dataclass(frozen=True)
@@ -90,8 +117,8 @@ class MixtureOptions:
         unsaid: Weight of the loss by which what is unsaid must be right.
     """
 
-    members: int = 3
-    hidden: int = 512
+    members: int = 1
+    hidden: int = 1024
     epochs: int = 15
     batch: int = 128
     learning_rate: float = 1e-3
@@ -108,7 +135,7 @@ class ReadWishes:
     """What is known of N weighed wishes before they are read as mixtures.
 
     Attributes:
-        vectors: The language model's states ``[N, D]``.
+        vectors: The states of all that read them ``[N, D]``.
         named: More or less of each concept that they name ``[N, K]``.
     """
 

@@ -77,7 +77,7 @@ def test_it_says_who_favours_the_favoured_side(page: AppTest) -> None:
     settle(page)
 
     manifest = (ROOT / "benchmarks" / "results" / "evaluation_sets.md").read_text()
-    assert "“+” is the side that embedded 17 favours without criteria" in manifest
+    assert "“+” is the side that embedded 18 favours without criteria" in manifest
     assert "the response that the embedded judge favours without criteria" in " ".join(texts(page).split())
     [named] = re.findall(r"`(benchmarks/results/\w+\.md)`", texts(page))
     assert "“+” being what annotators think a typical person prefers" in (ROOT / named).read_text()

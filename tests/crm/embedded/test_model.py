@@ -497,7 +497,7 @@ class TestWeights:
         np.testing.assert_allclose(loaded.direction(warm), original.direction(warm), atol=0.01)
 
     def test_the_bundled_ones_are_those_of_the_bundled_representation(self) -> None:
-        assert EmbeddedCRM.load(EMBEDDED_FILE).version == embedded_crm().version == "17"
+        assert EmbeddedCRM.load(EMBEDDED_FILE).version == embedded_crm().version == "18"
 
     def test_those_of_another_representation_are_refused(self, tmp_path: Path) -> None:
         arrays = load_arrays(EMBEDDED_FILE)
