@@ -45,7 +45,8 @@ _OF_LIMIT = re.compile(
 """What only leads to a limit: “keep it” of “keep it under 100 words”."""
 _POLITE = re.compile(
     r"(?:please|pls|plz|(?:many )?thanks?\b.*|thx|cheers\b.*|ta|ok(?:ay)?|sorry\b.*|bitte|danke\b.*|merci\b.*"
-    r"|gracias\b.*|(?:(?:kind|best|with) )*regards\b.*|that's it|that is all|no exceptions?|period|full stop"
+    r"|gracias\b.*|(?:(?:kind|best|with) )*regards\b.*|that's (?:it|all|enough|plenty)|that is all"
+    r"|(?:then |you're |I'm )?(?:out|done|stop|gone|happy)|one would do|no exceptions?|period|full stop"
     r"|I beg (?:of )?you|if (?:possible|you (?:can|could|would)|at all possible|that's .*|it's .*))",
     re.IGNORECASE,
 )
