@@ -142,14 +142,25 @@ def measure(
     amounts = [_read_limit(judge, each) for each in limited]
     Report(
         title="Odd wishes, preferred as they were meant",
-        columns=("wording", "wishes", "correlation, mean", "about as meant", "the wrong way round"),
-        rows=(*rows, ("a limit and something else: the limit", f"{len(amounts)}", "", _share(amounts), "")),
+        columns=(
+            "wording",
+            "wishes",
+            "correlation, mean",
+            "about as meant",
+            "the wrong way round",
+            "left out",
+            "the wrong way round of the others",
+        ),
+        rows=(
+            *rows,
+            ("a limit and something else: the limit", f"{len(amounts)}", "", _share(amounts), "", "", ""),
+        ),
         note=(
             f"Wishes of {wishes.name} and {limits.name}. What the judge prefers of ordinary pairs of "
             "responses is correlated with what the concepts that the writer named prefer of them; about as "
-            f"meant from {_PLAINLY:g} on, the wrong way round below 0. A limit is right that is of the same "
-            f"count and off by at most one or 15 %. Judge: {judge.name} {judge.version}. Wilson's 95 % "
-            "intervals."
+            f"meant from {_PLAINLY:g} on, the wrong way round below 0. Left out is what the judge says it "
+            "cannot judge or can be meant in more than one way. A limit is right that is of the same count and "
+            f"off by at most one or 15 %. Judge: {judge.name} {judge.version}. Wilson's 95 % intervals."
         ),
     ).finish(output)
 
@@ -160,10 +171,13 @@ def _rows(judge: EmbeddedCRM, wishes: Sequence[OddWish]) -> list[tuple[str, ...]
         [judge.ordinary_margins(CriteriaSet((Criterion(wish.text),))) for wish in wishes], axis=1
     )
     found = likenesses(prefers, margins, wishes)
+    left_out = np.array([bool(judge.warnings(CriteriaSet((Criterion(wish.text),)))) for wish in wishes])
     rows: list[tuple[str, ...]] = []
     for kind in dict.fromkeys(wish.kind for wish in wishes):
-        of_kind = found[[wish.kind == kind for wish in wishes]]
-        shares = (_share((of_kind >= _PLAINLY).tolist()), _share((of_kind < 0).tolist()))
+        is_of_kind = np.array([wish.kind == kind for wish in wishes])
+        of_kind, others = found[is_of_kind], found[is_of_kind & ~left_out]
+        shares = [_share(each.tolist()) for each in (of_kind >= _PLAINLY, of_kind < 0)]
+        shares += [_share(each.tolist()) for each in (left_out[is_of_kind], others < 0)]
         rows.append((kind, f"{len(of_kind)}", f"{of_kind.mean():.2f}", *shares))
     return rows
 

@@ -117,7 +117,7 @@ class ConceptClassifier:
         """Return what the texts of N criteria ask for; of one to avoid, what is not wished."""
         wordings = [criterion.wording for criterion in criteria]
         return self._reading(
-            self._known.rows(wordings, 3 * len(self.names) + 2 + _MOST_LIMITS, self._read), criteria
+            self._known.rows(wordings, 3 * len(self.names) + 3 + _MOST_LIMITS, self._read), criteria
         )
 
     def read_many(self, criteria: Sequence[Criterion]) -> Reading:
@@ -140,8 +140,9 @@ class ConceptClassifier:
 
     def _reading(self, rows: Floats, criteria: Sequence[Criterion]) -> Reading:
         n_prob = 2 * len(self.names)
-        prob, mixture, which, limited = np.split(
-            rows, [n_prob, n_prob + len(self.names) + 1, -_MOST_LIMITS], axis=1
+        n_mixture = n_prob + len(self.names) + 1
+        prob, mixture, strength, which, limited = np.split(
+            rows, [n_prob, n_mixture, n_mixture + 1, -_MOST_LIMITS], axis=1
         )
         texts = [criterion.text for criterion in criteria]
         for row, place in enumerate(which[:, 0].astype(np.int64).tolist()):
@@ -149,11 +150,12 @@ class ConceptClassifier:
                 parts = limits_and_rest(self._plain(texts[row]))
                 assert parts is not None  # as it was when the criterion was read
                 texts[row] = parts.rest if place == _REST else parts.limits[place]
-        return Reading(prob, mixture, *_form(texts), limited.astype(np.int64))
+        return Reading(prob, mixture, strength[:, 0], *_form(texts), limited.astype(np.int64))
 
     def _read(self, wordings: Sequence[Wording], *, bulk: bool = False) -> Floats:
-        """Return how probable more and less of each concept are, the mixtures, of which part of a criterion
-        both are, and the counts that are limited beside it ``[N, 2 K + (K + 1) + 1 + 3]``.
+        """Return how probable more and less of each concept are, the mixtures, how surely they are read, of
+        which part of a criterion all are, and the counts that are limited beside it
+        ``[N, 2 K + (K + 1) + 1 + 1 + 3]``.
 
         Of “warm, in three sentences” the limit is read by itself, and all else is what “warm” is read as.
         """
@@ -187,7 +189,7 @@ class ConceptClassifier:
         That is its rest, unless that is no wish or only for what is limited: “short, at most 100 words”.
 
         Args:
-            rows: What the rest and the limits were read as ``[1 + L, 3 K + 1]``.
+            rows: What the rest and the limits were read as ``[1 + L, 3 K + 2]``.
         """
         whole = np.full((len(rows), 1 + _MOST_LIMITS), _NO_LIMIT, dtype=np.float32)
         whole[:, 0] = _WHOLE
@@ -206,7 +208,7 @@ class ConceptClassifier:
         return (limited[columns[0]], columns[1:]) if len(columns) > 1 else (_WHOLE, [])
 
     def _read_plain(self, wordings: Sequence[Wording], *, bulk: bool) -> Floats:
-        """Return the same without limits, of texts in plain words ``[N, 2 K + K + 1]``.
+        """Return the same without limits, of texts in plain words ``[N, 2 K + K + 2]``.
 
         “Waffle” alone may be read as a complaint, the wish for less of it; then “avoid waffle” says what is
         meant.
@@ -224,7 +226,7 @@ class ConceptClassifier:
         complained = _are_complaints(prob_of_bare, avoided, listed)[:, None]
         contrary = np.stack([avoided[:, 1::2], avoided[:, ::2]], axis=2).reshape(avoided.shape)
         prob[bare] = np.where(complained, contrary, prob_of_bare)
-        of_avoided[:, :-1] *= -1
+        of_avoided[:, : len(self.names)] *= -1
         turned = complained & _are_alike(prob_of_bare, avoided)[:, None]
         mixtures[bare] = np.where(turned, of_avoided, mixtures[bare])
         return np.concatenate([prob, mixtures], axis=1)
@@ -232,18 +234,19 @@ class ConceptClassifier:
     def _named(self, texts: Sequence[str], prob: Floats) -> Reading:
         """Return what N texts name, by the probabilities ``[N, 2 K]``, without any mixture."""
         none = np.zeros((len(texts), len(self.names) + 1), dtype=np.float32)
-        return Reading(prob, none, *_form(texts), np.full((len(texts), _MOST_LIMITS), _NO_LIMIT))
+        no_limits = np.full((len(texts), _MOST_LIMITS), _NO_LIMIT)
+        return Reading(prob, none, none[:, 0], *_form(texts), no_limits)
 
     def _mixtures(self, texts: Sequence[str], prob: Floats, vectors: Floats | None) -> Floats:
-        """Return of what mixtures N texts are ``[N, K + 1]``; of zeros where nothing reads them."""
+        """Return of what mixtures N texts are, and how surely ``[N, K + 2]``; zeros where none is read."""
         reading = self._named(texts, prob)
         if self.mixtures is None or vectors is None:
-            return reading.mixture
+            return np.zeros((len(texts), len(self.names) + 2), dtype=np.float32)
         read = self.mixtures.read(vectors, reading.named)
         read[:, : self.countable][np.abs(read[:, : self.countable]) < _SLIGHT_COUNT] = 0.0
         # Readers weighed English wishes: of another language the networks know more.
         is_foreign = np.array([self.spelling.is_foreign(text) for text in texts], dtype=np.bool_)
-        read[is_foreign & replace(reading, mixture=read).is_contradicted] = 0.0
+        read[is_foreign & replace(reading, mixture=read[:, :-1]).is_contradicted] = 0.0
         return read
 
     def _read_texts(self, criteria: Sequence[str], *, bulk: bool) -> tuple[Floats, Floats | None]:
@@ -334,6 +337,7 @@ class Reading:
         prob: Of more and of less of each of K concepts, in turn ``[N, 2 K]``.
         mixture: More or less of each concept, of unit length or none, and how much it leaves unsaid
             ``[N, K + 1]``.
+        strength: How surely the mixture was read: about 1, less where several were likely ``[N]``.
         n_words: Of each criterion ``[N]``.
         limited: Which of them name an amount, so that neither more nor less is asked for ``[N]``.
         listed: Which of them may list several concepts, which then are asked for alike ``[N]``.
@@ -343,6 +347,7 @@ class Reading:
 
     prob: Floats
     mixture: Floats
+    strength: Floats
     n_words: NDArray[np.int64]
     limited: NDArray[np.bool_]
     listed: NDArray[np.bool_]
@@ -407,8 +412,12 @@ class Reading:
         of_clear = np.where(is_said, np.float32(0.0), _MIXED)
         mixed = np.where(self._is_clear, of_clear, _MIXED_UNLESS_CLEAR)
         mixed = np.where(self.is_contradicted, np.float32(1.0), mixed)
-        is_read = self.mixture[:, :-1].any(axis=1) & ~self.limited
-        return np.where(is_read, mixed, np.float32(0.0))
+        return np.where(self.has_mixture, mixed, np.float32(0.0))
+
+    @property
+    def has_mixture(self) -> NDArray[np.bool_]:
+        """Of which criteria a mixture was read, and no amount is meant ``[N]``."""
+        return np.asarray(self.mixture[:, :-1].any(axis=1) & ~self.limited, dtype=np.bool_)
 
     @cached_property
     def is_contradicted(self) -> NDArray[np.bool_]:

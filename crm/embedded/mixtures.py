@@ -47,7 +47,11 @@ class MixtureHead:
         return len(self.hidden_weight)
 
     def read(self, vectors: Floats, named: Floats) -> Floats:
-        """Return mixtures of unit length, and from 0 to 1 how much they leave unsaid ``[N, K + 1]``.
+        """Return mixtures of unit length, from 0 to 1 how much they leave unsaid, and how surely they were
+        read ``[N, K + 2]``.
+
+        The last is their length before that: between the readings that it doubts between, the network gives
+        the mean, which is short.
 
         Args:
             vectors: States of N wishes ``[N, D]``; each is read by itself, whatever is beside it.
@@ -58,9 +62,10 @@ class MixtureHead:
     def _read(self, wish: Floats) -> Floats:
         hidden = gelu(wish @ self.hidden_weight + self.hidden_bias)
         found: Floats = hidden @ self.output_weight + wish @ self.direct_weight + self.output_bias
-        found[:-1] /= max(np.linalg.norm(found[:-1]), _LEAST_LENGTH)
+        length = np.linalg.norm(found[:-1]).astype(np.float32)
+        found[:-1] /= max(length, _LEAST_LENGTH)
         found[-1] = min(max(found[-1], np.float32(0.0)), np.float32(1.0))
-        return found
+        return np.append(found, length)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a file stores."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,16 @@ from crm.embedded.limits import Limit
 from crm.embedded.passages import passages
 from crm.embedded.projection import project
 from crm.embedded.reasons import MOST_REASONS, UNNAMED, reasons
-from crm.embedded.reliability import GENERAL, SIGNS, WORDING, KindsOfReliability, kind_of, signs
+from crm.embedded.reliability import (
+    GENERAL,
+    LEAST_MEANT,
+    SIGNS,
+    WORDING,
+    KindsOfReliability,
+    either_way_in_words,
+    kind_of,
+    signs,
+)
 from crm.embedded.representation import (
     MISSING,
     Representation,
@@ -348,12 +357,25 @@ class EmbeddedCRM:
         return self._guard.penalty(features, self._features.step)
 
     def warnings(self, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:
-        """Criteria that style and content do not tell, and criteria that pull in opposite directions."""
+        """Criteria that style and content do not tell or that can be meant either way, and criteria that pull
+        in opposite directions."""
         if self._validity is None or not criteria:
             return ()
-        return self._validity.warnings(
+        found = self._validity.warnings(
             criteria, self._ordinary_margins(criteria, self._validity), self._plainness(criteria)
         )
+        known = {warning.criterion for warning in found}
+        doubtful = [each for each in self._read_either_way(criteria) if each.criterion not in known]
+        return (*doubtful, *found)
+
+    def _read_either_way(self, criteria: CriteriaSet) -> Iterator[CriterionWarning]:
+        """Yield the criteria that are likely to be read the wrong way round."""
+        if self._measured is None or self._concepts is None or (seen := self.signs(criteria)) is None:
+            return
+        for criterion, meant in zip(criteria, self._measured.as_meant(seen).tolist(), strict=True):
+            if meant < LEAST_MEANT:
+                likely = self._concepts.likely_in_words(criterion)
+                yield CriterionWarning(criterion, either_way_in_words(likely, meant))
 
     def _ordinary_margins(self, criteria: CriteriaSet, ordinary: ValidityCheck) -> Floats:
         """Return margins of single criteria on ordinary pairs, polarity included ``[P, K]``; remembered, as
@@ -379,7 +401,8 @@ class EmbeddedCRM:
         by_member = [self._validity.differences @ member.directions(embeddings).T for member in self._members]
         avoided = np.array([criterion.polarity.sign < 0 for criterion in criteria], dtype=np.bool_)
         margins = self._ordinary_margins(criteria, self._validity)
-        return signs(self._concepts.read(criteria.criteria), avoided, margins, np.stack(by_member))
+        reading = self._concepts.read(criteria.criteria)
+        return signs(reading, avoided, margins, np.stack(by_member), self._concept_margins)
 
     def reliability(self, criterion: Criterion) -> Reliability:
         """Return how a criterion is read, polarity included, and how far verdicts under it can be trusted."""
@@ -571,6 +594,10 @@ class EmbeddedCRM:
         Raises:
             UnavailableError: It was trained without concepts or ordinary pairs.
         """
+        return self._concept_margins
+
+    @cached_property
+    def _concept_margins(self) -> Floats:
         if self._concepts is None or self._validity is None:
             raise UnavailableError(f"The weights {self.version} know no concepts: train them with concepts.")
         return self._concepts.margins_of_concepts(self._validity.differences, self._validity.counts)

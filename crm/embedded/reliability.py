@@ -7,12 +7,16 @@ held-out instructions, and by how much win rates miss a careful reader's beyond 
 explains. How often verdicts are right under a single criterion is foretold by what can be seen of it: how
 plainly it is read, how much of it no known concept says, how far it moves ordinary pairs of responses, and
 how far the networks agree on them.
+
+Annotators word plainly what they mean. A person's complaint, likeness or image may be read the wrong way
+round, and those annotated criteria do not tell how often: that is foretold by wishes of writers who said what
+they meant, and by what speaks for a reading, such as how surely its mixture of concepts was read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from crm.embedded.concepts import Reading
+from crm.errors import UnavailableError
 from crm.protocol import Floats, ReadAs, Reliability
 
 COUNTED, KNOWN, WORDING, GENERAL = range(4)
@@ -30,8 +35,28 @@ _MOSTLY = 0.7
 _LEAST_SPREAD = 1e-3
 _FORETOLD = "reliability_foretold_"
 """Before the names of its arrays in a file."""
-SIGNS = ("plainness", "words", "named", "unsaid", "avoided", "spread", "agreement", "likeness")
+_MEANT = "reliability_meant_"
+_USUALLY_MEANT = "reliability_usually_meant"
+SIGNS = (
+    "plainness",
+    "words",
+    "named",
+    "unsaid",
+    "avoided",
+    "spread",
+    "agreement",
+    "likeness",
+    "strength",
+    "unison",
+    "mixed",
+)
 """What can be seen of a criterion, see ``signs``."""
+OF_MEANING = tuple(SIGNS.index(sign) for sign in ("spread", "strength", "unison"))
+"""What says whether a criterion is read as it was meant."""
+_MIXED = SIGNS.index("mixed")
+LEAST_MEANT = 0.7
+"""A criterion that is read the right way round less often than this is not judged unless that is wished."""
+_CHANCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -63,41 +88,63 @@ class KindsOfReliability:
         error: Standard deviation of a win rate's error, in log-odds ``[4]``.
         foretold: What foretells the share of right verdicts of a single criterion; None where that was not
             fitted.
+        meant: What foretells how often a criterion is read the right way round, by the mixture of concepts
+            that is heard in it; None where that was not fitted.
+        usually_meant: How often the criteria that the share of right verdicts was measured on are.
     """
 
     right: Floats
     error: Floats
     foretold: ForetoldReliability | None = None
+    meant: ForetoldReliability | None = None
+    usually_meant: float = 1.0
 
     def of(self, kind: int, reading: str, seen: Floats | None = None) -> Reliability:
         """Return the reliability of a criterion of one kind, read as ``reading``, by its signs ``[S]``."""
         right = float(self.right[kind])
         if self.foretold is not None and seen is not None:
             right = float(self.foretold.right(seen[None])[0])
+            [meant] = self.as_meant(seen[None]).tolist()
+            # The wrong way round, what would be right is wrong.
+            kept = (meant - _CHANCE) / (self.usually_meant - _CHANCE)
+            right = _CHANCE + min(1.0, max(0.0, kept)) * (right - _CHANCE)
         return Reliability(_READ_AS[kind], reading, right)
+
+    def as_meant(self, seen: Floats) -> Floats:
+        """Return how often N criteria are read the right way round ``[N]``, by their signs ``[N, S]``; 1 of
+        those in which none is heard."""
+        if self.meant is None:
+            return np.ones(len(seen), dtype=np.float32)
+        return np.where(seen[:, _MIXED] > 0, self.meant.right(seen), np.float32(1.0))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a weights file stores."""
         arrays = {"reliability_right": self.right, "reliability_error": self.error}
-        if (found := self.foretold) is not None:
-            arrays |= {
-                f"{_FORETOLD}middle": found.middle,
-                f"{_FORETOLD}scale": found.scale,
-                f"{_FORETOLD}weight": found.weight,
-            }
+        arrays[_USUALLY_MEANT] = np.array(self.usually_meant, dtype=np.float32)
+        for prefix, found in ((_FORETOLD, self.foretold), (_MEANT, self.meant)):
+            if found is not None:
+                arrays |= {f"{prefix}{field.name}": getattr(found, field.name) for field in fields(found)}
         return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> KindsOfReliability | None:
-        """Return what a weights file stores; None in one that was written without."""
+        """Return what a weights file stores; None in one that was written without.
+
+        Raises:
+            UnavailableError: It was fitted by other signs.
+        """
         if "reliability_right" not in arrays:
             return None
-        foretold = None
-        if f"{_FORETOLD}weight" in arrays:
-            foretold = ForetoldReliability(
-                *(arrays[f"{_FORETOLD}{part}"] for part in ("middle", "scale", "weight"))
-            )
-        return cls(arrays["reliability_right"], arrays["reliability_error"], foretold)
+        foretold, meant = (
+            ForetoldReliability(*(arrays[f"{prefix}{field.name}"] for field in fields(ForetoldReliability)))
+            if f"{prefix}weight" in arrays
+            else None
+            for prefix in (_FORETOLD, _MEANT)
+        )
+        if any(found is not None and len(found.middle) != len(SIGNS) for found in (foretold, meant)):
+            raise UnavailableError("These weights foretell reliability by other signs: fit it again.")
+        usually = float(arrays.get(_USUALLY_MEANT, np.float32(1.0)))
+        return cls(arrays["reliability_right"], arrays["reliability_error"], foretold, meant, usually)
 
 
 def kind_of(wanted: Floats, certainty: float, countable: int) -> int:
@@ -109,19 +156,41 @@ def kind_of(wanted: Floats, certainty: float, countable: int) -> int:
     return COUNTED if asked[:countable].sum() >= _MOSTLY * asked.sum() else KNOWN
 
 
-def signs(reading: Reading, avoided: NDArray[np.bool_], margins: Floats, by_member: Floats) -> Floats:
+def either_way_in_words(likely: str, meant: float) -> str:
+    """Say that a criterion may be read the wrong way round.
+
+    Args:
+        likely: What it is read as, or empty.
+        meant: How often such criteria are read the right way round.
+    """
+    wrong, perhaps = max(1, round(10 * (1 - meant))), f", perhaps as “{likely}”" if likely else ""
+    return (
+        f"It can be meant in more than one way{perhaps}: of wishes that are read so unsurely, {wrong} in 10 "
+        "are taken the wrong way round. Say plainly what an answer should have or be."
+    )
+
+
+def signs(
+    reading: Reading,
+    avoided: NDArray[np.bool_],
+    margins: Floats,
+    by_member: Floats,
+    of_concepts: Floats,
+) -> Floats:
     """Return what can be seen of N criteria ``[N, S]``.
 
     These are how plainly it names concepts; the logarithm of its number of words; how probable the likeliest
     concept is; how much of it the mixture of concepts leaves unsaid; whether it is to be avoided; how far it
-    moves ordinary pairs of responses, as a logarithm; how alike the networks' margins on them are; and how
-    alike those are to what is judged by.
+    moves ordinary pairs of responses, as a logarithm; how alike the networks' margins on them are; how alike
+    those are to what is judged by; how surely the mixture in it was read, 1 where none is heard; how alike
+    the margins of that are to those of what is named, likewise; and whether there is one.
 
     Args:
         reading: Of the criteria's texts.
         avoided: Which of them are to be avoided ``[N]``.
         margins: On P ordinary pairs of responses ``[P, N]``.
         by_member: Margins of M networks on them, of the wishes as they stand ``[M, P, N]``.
+        of_concepts: Margins of K concepts on them ``[P, K]``.
     """
     unit = by_member / np.maximum(np.linalg.norm(by_member, axis=1, keepdims=True), _LEAST_SPREAD)
     n_members = len(unit)
@@ -129,6 +198,9 @@ def signs(reading: Reading, avoided: NDArray[np.bool_], margins: Floats, by_memb
     agreement = (np.square(together).sum(axis=0) - n_members) / max(1, n_members * (n_members - 1))
     lengths = np.linalg.norm(together, axis=0) * np.linalg.norm(margins, axis=0)
     likeness = (together * margins).sum(axis=0) / np.maximum(lengths, _LEAST_SPREAD)
+    mixed, named = (of_concepts @ each.T for each in (reading.mixture[:, :-1], reading.named))
+    of_both = np.linalg.norm(mixed, axis=0) * np.linalg.norm(named, axis=0)
+    unison = (mixed * named).sum(axis=0) / np.maximum(of_both, _LEAST_SPREAD)
     of_concept = reading.prob.reshape(len(reading.prob), -1, 2).sum(axis=2)
     return np.stack(
         [
@@ -140,6 +212,9 @@ def signs(reading: Reading, avoided: NDArray[np.bool_], margins: Floats, by_memb
             np.log(np.abs(margins).mean(axis=0) + _LEAST_SPREAD),
             agreement,
             np.where(avoided, -likeness, likeness),
+            np.where(reading.has_mixture, reading.strength, 1.0),
+            np.where(reading.has_mixture, unison, 1.0),
+            reading.has_mixture,
         ],
         axis=1,
     ).astype(np.float32)

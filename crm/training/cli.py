@@ -17,7 +17,7 @@ from crm.embedded.encoder import MAX_WINDOWS, sentence_encoder
 from crm.embedded.guard import Guard
 from crm.embedded.known import KnownConcepts
 from crm.embedded.model import EmbeddedCRM, distinct_answers, save_weights
-from crm.embedded.reliability import KindsOfReliability
+from crm.embedded.reliability import LEAST_MEANT, KindsOfReliability
 from crm.embedded.representation import Representation, load_arrays
 from crm.embedded.representation import representation as bundled_representation
 from crm.embedded.style import style_sheet
@@ -238,7 +238,7 @@ def train_readings(
     kept, used = ([weighed[row] for row in rows] for rows in (order[:n_apart], order[n_apart:]))
     heard, of_kept = (ReadWishes.of(classifier, each) for each in (used, kept))
     fitted = fit_mixtures(heard, used, classifier.names, likeness, MixtureOptions(seed=seed))
-    found = fitted.read(of_kept.vectors, of_kept.named)[:, :-1]
+    found = fitted.read(of_kept.vectors, of_kept.named)[:, : len(classifier.names)]
     agreed, before = (
         float(np.nanmean(agreement(each, kept, classifier.names, likeness)))
         for each in (found, of_kept.named + _HARDLY_NAMED)
@@ -550,10 +550,15 @@ def train_reliability(
     The judge that reads the pairs must not have been trained on them.
     """
     from crm.embedded.model import EmbeddedCRM  # noqa: PLC0415
+    from crm.training.mixtures import read_weighed_wishes  # noqa: PLC0415
     from crm.training.reliability import (  # noqa: PLC0415
+        MEANT,
+        fit_meant,
         fit_reliability,
+        found_meant,
         found_reliability,
         of_kinds,
+        read_as_meant,
         single_verdicts,
     )
 
@@ -565,15 +570,28 @@ def train_reliability(
     with progress_bar("verdicts on unseen instructions") as on_progress:
         verdicts = single_verdicts(judge, pairs, on_progress)
     found = found_reliability(verdicts)
+    read = read_as_meant(judge, read_weighed_wishes(MEANT))
     measured = KindsOfReliability(
-        of_kinds(verdicts), np.array(_WIN_RATE_ERROR, dtype=np.float32), fit_reliability(verdicts)
+        of_kinds(verdicts),
+        np.array(_WIN_RATE_ERROR, dtype=np.float32),
+        fit_reliability(verdicts),
+        fit_meant(read),
     )
+    usually = float(measured.as_meant(verdicts.seen).mean())
+    measured = replace(measured, usually_meant=usually)
     _save_with(arrays, {**measured.arrays(), "version": np.array(version)}, out)
     parts = "; ".join(f"{mean:.2f} were {right.mean():.2f}" for mean, right in found.by_parts(verdicts.right))
     typer.echo(
         f"{len(verdicts.right):,} verdicts, {verdicts.right.mean():.3f} right. By the other queries, fifths "
         f"foretold {parts}; area under the curve {found.area:.3f}, loss {found.loss:.3f} instead of "
         f"{found.loss_of_mean:.3f}: {out}"
+    )
+    foretold = found_meant(read)
+    doubtful = foretold < LEAST_MEANT
+    typer.echo(
+        f"{len(foretold)} weighed wishes, {read.as_meant.mean():.3f} the right way round; of "
+        f"{doubtful.sum()} foretold below {LEAST_MEANT:g} {read.as_meant[doubtful].mean():.3f}. Criteria of "
+        f"annotators: {usually:.3f} foretold."
     )
 
 

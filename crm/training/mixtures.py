@@ -244,7 +244,7 @@ def agreement(
 ) -> Floats:
     """Return the correlation of what mixtures ``[N, K]`` prefer with what N readings prefer ``[N]``;
     NaN where a reader named no concept."""
-    weights = _targets(weighed, names).weights.numpy()
+    weights = weights_of(weighed, names)
     both, one, other = (
         ((left @ likeness) * right).sum(axis=1)
         for left, right in ((found, weights), (found, found), (weights, weights))
@@ -252,6 +252,16 @@ def agreement(
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation: Floats = both / np.sqrt(one * other)
     return correlation
+
+
+def weights_of(weighed: Sequence[WeighedWish], names: Sequence[str]) -> Floats:
+    """Return what readers said that N wishes ask for, of unit length, or of zeros ``[N, K]``.
+
+    Raises:
+        CRMError: A weighed wish names an unknown concept.
+    """
+    weights: Floats = _targets(weighed, names).weights.numpy()
+    return weights
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """Fit what foretells how often verdicts under a single criterion are right.
 
 On annotated pairs of instructions that the judge was not trained on, every verdict under a single criterion
-is right or wrong; a logistic regression says how that goes with what can be seen of the criterion.
+is right or wrong; a logistic regression says how that goes with what can be seen of the criterion. Another
+one says how often a wish is read the right way round: on ``wishes/meant/*.tsv``, whose writer said as in
+``wishes/mixtures`` what each asks for, and which nothing else is fitted to.
 """
 
 from __future__ import annotations
@@ -15,22 +17,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from crm.criteria import MAX_CRITERIA, CriteriaSet, Criterion
 from crm.data.pairs import Directions, LabelledPair
+from crm.embedded.concepts import concept_names
 from crm.embedded.encoder import ProgressCallback
 from crm.embedded.model import EmbeddedCRM
-from crm.embedded.reliability import COUNTED, KNOWN, WORDING, ForetoldReliability
+from crm.embedded.reliability import COUNTED, KNOWN, OF_MEANING, SIGNS, WORDING, ForetoldReliability
 from crm.errors import CRMError
 from crm.protocol import Floats, Question
+from crm.training.concepts import WISHES
+from crm.training.mixtures import WeighedWish, weights_of
 
+MEANT = WISHES / "meant"
 _STRENGTH = 0.03
 """Inverse of the penalty, chosen by instructions kept apart."""
+_STRENGTH_OF_MEANT = 1.0
 _FOLDS = 10
 _AT_ONCE = 200
 """Questions that are judged together."""
 _EVEN = 0.5
+_LEAST_LENGTH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,81 @@ def fit_reliability(verdicts: SingleVerdicts) -> ForetoldReliability:
     fitted.fit((verdicts.seen - middle) / scale, verdicts.right)
     weight = np.append(fitted.coef_[0], fitted.intercept_).astype(np.float32)
     return ForetoldReliability(middle, scale, weight)
+
+
+@dataclass(frozen=True)
+class ReadWishes:
+    """N wishes of which it is known what they mean.
+
+    Attributes:
+        seen: Signs of each ``[N, S]``.
+        likeness: Correlation of what the judge prefers of ordinary pairs of responses with what the writer
+            meant ``[N]``.
+    """
+
+    seen: Floats
+    likeness: Floats
+
+    @property
+    def as_meant(self) -> NDArray[np.bool_]:
+        """Which are read the right way round ``[N]``."""
+        return self.likeness > 0
+
+
+def read_as_meant(judge: EmbeddedCRM, weighed: Sequence[WeighedWish]) -> ReadWishes:
+    """Return how a judge reads those weighed wishes in which it hears a mixture of concepts.
+
+    Raises:
+        CRMError: The judge lacks what the signs are seen by; or a wish names an unknown concept.
+    """
+    said = [wish for wish in weighed if wish.weights]
+    wishes = [Criterion(wish.text) for wish in said]
+    seen = _seen(judge, wishes)
+    margins = judge.concept_margins()
+    asked = margins @ weights_of(said, concept_names()).T
+    prefers = np.concatenate([judge.ordinary_margins(CriteriaSet((wish,))) for wish in wishes], axis=1)
+    lengths = np.linalg.norm(asked, axis=0) * np.linalg.norm(prefers, axis=0)
+    likeness = (asked * prefers).sum(axis=0) / np.maximum(lengths, _LEAST_LENGTH)
+    heard = seen[:, SIGNS.index("mixed")] > 0
+    return ReadWishes(seen[heard], likeness[heard].astype(np.float32))
+
+
+def fit_meant(read: ReadWishes) -> ForetoldReliability:
+    """Return what foretells how often wishes are read the right way round.
+
+    Raises:
+        CRMError: All are, or none.
+    """
+    as_meant = read.as_meant
+    if len(np.unique(as_meant)) == 1:
+        raise CRMError(f"All of {len(as_meant)} wishes are read alike: this needs more of them.")
+    seen = read.seen[:, OF_MEANING]
+    middle, scale = seen.mean(axis=0), seen.std(axis=0)
+    scale = np.where(scale > 0, scale, np.float32(1.0))
+    fitted: Any = LogisticRegression(C=_STRENGTH_OF_MEANT, max_iter=1000)
+    fitted.fit((seen - middle) / scale, as_meant)
+    every = ForetoldReliability(
+        np.zeros(len(SIGNS), dtype=np.float32),
+        np.ones(len(SIGNS), dtype=np.float32),
+        np.zeros(len(SIGNS) + 1, dtype=np.float32),
+    )
+    for values, of_some in ((every.middle, middle), (every.scale, scale), (every.weight, fitted.coef_[0])):
+        values[[*OF_MEANING]] = of_some
+    every.weight[-1] = fitted.intercept_[0]
+    return every
+
+
+def found_meant(read: ReadWishes) -> Floats:
+    """Return how often wishes are foretold to be read the right way round by others of them ``[N]``.
+
+    Raises:
+        CRMError: As ``fit_meant``, where a tenth is left out.
+    """
+    foretold = np.zeros(len(read.likeness), dtype=np.float32)
+    for others, own in KFold(_FOLDS, shuffle=True, random_state=0).split(read.seen):
+        fitted = fit_meant(ReadWishes(read.seen[others], read.likeness[others]))
+        foretold[own] = fitted.right(read.seen[own])
+    return foretold
 
 
 def found_reliability(verdicts: SingleVerdicts) -> FoundReliability:

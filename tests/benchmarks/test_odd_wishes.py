@@ -13,6 +13,7 @@ from crm.embedded.limits import Limit
 from crm.errors import CRMError
 from crm.training.concepts import read_concept_wishes
 from crm.training.mixtures import read_weighed_wishes
+from crm.training.reliability import MEANT
 
 
 def _plain(text: str) -> str:
@@ -20,10 +21,12 @@ def _plain(text: str) -> str:
 
 
 def test_no_judge_is_trained_on_them() -> None:
-    wishes = [*read_odd_wishes(WISHES), *(each.more for each in read_limits_and_more(LIMITS))]
+    later = read_odd_wishes(WISHES.with_name("odd_later.tsv"))
+    wishes = [*read_odd_wishes(WISHES), *later, *(each.more for each in read_limits_and_more(LIMITS))]
 
-    assert len(wishes) > 380
-    trained = {_plain(wish.text) for wish in (*read_concept_wishes(), *read_weighed_wishes())}
+    assert len(wishes) > 710
+    weighed = [*read_weighed_wishes(), *read_weighed_wishes(MEANT)]
+    trained = {_plain(wish.text) for wish in (*read_concept_wishes(), *weighed)}
     assert not {_plain(wish.text) for wish in wishes} & trained
 
 

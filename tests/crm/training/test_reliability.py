@@ -8,14 +8,19 @@ import pytest
 from crm.criteria import CriteriaSet, Criterion
 from crm.data.pairs import Directions, LabelledPair
 from crm.embedded.model import EmbeddedCRM, embedded_crm
-from crm.embedded.reliability import SIGNS, ForetoldReliability, KindsOfReliability
-from crm.errors import CRMError
+from crm.embedded.reliability import OF_MEANING, SIGNS, ForetoldReliability, KindsOfReliability
+from crm.errors import CRMError, UnavailableError
 from crm.protocol import Pair
+from crm.training.mixtures import WeighedWish
 from crm.training.reliability import (
+    ReadWishes,
     SingleVerdicts,
+    fit_meant,
     fit_reliability,
+    found_meant,
     found_reliability,
     of_kinds,
+    read_as_meant,
     single_verdicts,
 )
 
@@ -107,6 +112,70 @@ def test_a_plain_wish_is_trusted_more_than_one_that_nothing_is_known_of() -> Non
     )
 
     assert 0.5 < vague < plain - 0.05 < 0.95
+
+
+@pytest.fixture(scope="module")
+def heard() -> ReadWishes:
+    """Wishes that are the oftener read as they are meant, the surer they are read."""
+    rng = np.random.default_rng(2)
+    seen = rng.normal(0.8, 0.2, (N, len(SIGNS))).astype(np.float32)
+    share = 1 / (1 + np.exp(-6 * (seen[:, SIGNS.index("strength")] - 0.6)))
+    return ReadWishes(seen, np.where(rng.random(N) < share, 0.5, -0.5).astype(np.float32))
+
+
+def test_how_surely_wishes_are_read_foretells_how_often_they_are_as_meant(heard: ReadWishes) -> None:
+    foretold = found_meant(heard)
+    sure = np.argsort(foretold)
+
+    assert foretold.mean() == pytest.approx(heard.as_meant.mean(), abs=0.02)
+    assert heard.as_meant[sure[: N // 4]].mean() < heard.as_meant[sure[-N // 4 :]].mean() - 0.3
+    fitted = fit_meant(heard)
+    assert np.flatnonzero(fitted.weight[:-1]).tolist() == sorted(OF_MEANING)
+
+
+def test_wishes_that_are_all_read_as_meant_say_nothing(heard: ReadWishes) -> None:
+    with pytest.raises(CRMError, match="are read alike"):
+        fit_meant(replace(heard, likeness=np.ones(N, dtype=np.float32)))
+
+
+def test_wishes_are_read_as_their_writers_mean_them() -> None:
+    plain = [WeighedWish("lots of jokes", (("funny", weight),), 0.0, typed=True) for weight in (3.0, -3.0)]
+    read = read_as_meant(embedded_crm(), [*plain, WeighedWish("a good one", (), 1.0, typed=True)])
+
+    assert read.as_meant.tolist() == [True, False]
+    assert read.likeness[0] == pytest.approx(-read.likeness[1], abs=1e-4)
+
+
+def test_what_may_be_read_the_wrong_way_round_is_trusted_less(
+    drawn: tuple[SingleVerdicts, np.ndarray], heard: ReadWishes
+) -> None:
+    verdicts, _ = drawn
+    by_verdicts, seen = fit_reliability(verdicts), heard.seen[:200].copy()
+    seen[:, 0] = 4.0
+    kinds = KindsOfReliability(np.full(3, 0.8), np.zeros(4), by_verdicts, fit_meant(heard), 0.9)
+    before = replace(kinds, meant=None)
+    order = np.argsort(kinds.as_meant(seen))
+    lost = [before.of(0, "", row).right - kinds.of(0, "", row).right for row in seen[order]]
+
+    assert np.mean(lost[:50]) > 0.05
+    assert lost[-1] == pytest.approx(0.0)
+    assert all(kinds.of(0, "", row).right >= 0.5 for row in seen)
+    unheard = seen[order[:1]].copy()
+    unheard[:, SIGNS.index("mixed")] = 0.0
+    assert kinds.as_meant(unheard) == 1.0
+    read = KindsOfReliability.from_arrays(kinds.arrays())
+    assert read is not None
+    np.testing.assert_array_equal(read.as_meant(seen), kinds.as_meant(seen))
+    assert read.usually_meant == pytest.approx(0.9)
+
+
+def test_weights_of_other_signs_are_refused(drawn: tuple[SingleVerdicts, np.ndarray]) -> None:
+    verdicts, _ = drawn
+    fitted = fit_reliability(replace(verdicts, seen=verdicts.seen[:, 1:]))
+    kept = KindsOfReliability(np.full(3, 0.8), np.zeros(4), fitted)
+
+    with pytest.raises(UnavailableError, match="by other signs: fit it again"):
+        KindsOfReliability.from_arrays(kept.arrays())
 
 
 def test_it_does_not_depend_on_what_is_asked_beside_it() -> None:
