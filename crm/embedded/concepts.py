@@ -66,6 +66,8 @@ _DECODER, _MIXTURES = "decoder", "mixtures"
 """Before the names of their arrays in the file."""
 _MIXED, _MIXED_UNLESS_CLEAR = np.float32(0.4), np.float32(0.5)
 """Share of the mixture in what is wanted, where it does not contradict what is named."""
+_SURELY_READ = np.float32(0.6)
+"""Strength from which on a mixture is believed where it contradicts what is named."""
 _A_NAME = 2
 """Up to so many words, a clear wish is the name of what is wanted."""
 _A_PHRASE = 4
@@ -246,7 +248,7 @@ class ConceptClassifier:
         read[:, : self.countable][np.abs(read[:, : self.countable]) < _SLIGHT_COUNT] = 0.0
         # Readers weighed English wishes: of another language the networks know more.
         is_foreign = np.array([self.spelling.is_foreign(text) for text in texts], dtype=np.bool_)
-        read[is_foreign & replace(reading, mixture=read[:, :-1]).is_contradicted] = 0.0
+        read[is_foreign & replace(reading, mixture=read[:, :-1], strength=read[:, -1]).is_contradicted] = 0.0
         return read
 
     def _read_texts(self, criteria: Sequence[str], *, bulk: bool) -> tuple[Floats, Floats | None]:
@@ -422,11 +424,12 @@ class Reading:
     @cached_property
     def is_contradicted(self) -> NDArray[np.bool_]:
         """Of which criteria the mixture asks for less of what is named most, or for more of what is named as
-        unwanted ``[N]``; never of a few words that are clear, such as “less blunt”."""
+        unwanted ``[N]``; never of a few words that are clear, such as “less blunt”, nor if unsure."""
         first = np.abs(self.named).argmax(axis=1, keepdims=True)
         named, mixed = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (self.named, self.mixture))
         is_plain = self._is_clear & (self.n_words <= _A_PHRASE)
-        return np.asarray((named * mixed < 0) & ~is_plain, dtype=np.bool_)
+        is_surely_read = self.strength >= _SURELY_READ
+        return np.asarray((named * mixed < 0) & is_surely_read & ~is_plain, dtype=np.bool_)
 
     @property
     def is_mixed(self) -> NDArray[np.bool_]:
