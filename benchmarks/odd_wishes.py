@@ -159,7 +159,7 @@ def measure(
             f"Wishes of {wishes.name} and {limits.name}. What the judge prefers of ordinary pairs of "
             "responses is correlated with what the concepts that the writer named prefer of them; about as "
             f"meant from {_PLAINLY:g} on, the wrong way round below 0. Left out is what the judge says it "
-            "cannot judge or can be meant in more than one way. A limit is right that is of the same count "
+            "cannot judge. A limit is right that is of the same count "
             f"and off by at most one or 15 %. Judge: {judge.name} {judge.version}. Wilson's 95 % intervals."
         ),
     ).finish(output)

@@ -64,9 +64,9 @@ _HEARD = 0.5
 """“Avoid …” must be read at least so plainly, beside the name alone, to say that the name is a complaint."""
 _DECODER, _MIXTURES = "decoder", "mixtures"
 """Before the names of their arrays in the file."""
-_MIXED, _MIXED_UNLESS_CLEAR = np.float32(0.4), np.float32(0.5)
+_MIXED = np.float32(0.4)
 """Share of the mixture in what is wanted, where it does not contradict what is named."""
-_SURELY_READ = np.float32(0.6)
+_SURELY_READ = np.float32(0.8)
 """Strength from which on a mixture is believed where it contradicts what is named."""
 _A_NAME = 2
 """Up to so many words, a clear wish is the name of what is wanted."""
@@ -248,6 +248,7 @@ class ConceptClassifier:
         read[:, : self.countable][np.abs(read[:, : self.countable]) < _SLIGHT_COUNT] = 0.0
         # Readers weighed English wishes: of another language the networks know more.
         is_foreign = np.array([self.spelling.is_foreign(text) for text in texts], dtype=np.bool_)
+        read[is_foreign, -1] = 1.0
         read[is_foreign & replace(reading, mixture=read[:, :-1], strength=read[:, -1]).is_contradicted] = 0.0
         return read
 
@@ -411,8 +412,7 @@ class Reading:
         what was named: “you'd think semicolons were on sale” names semicolons, and more of them.
         """
         is_said = self._is_counted | self.listed | (self.n_words <= _A_NAME)
-        of_clear = np.where(is_said, np.float32(0.0), _MIXED)
-        mixed = np.where(self._is_clear, of_clear, _MIXED_UNLESS_CLEAR)
+        mixed = np.where(self._is_clear & is_said, np.float32(0.0), _MIXED)
         mixed = np.where(self.is_contradicted, np.float32(1.0), mixed)
         return np.where(self.has_mixture, mixed, np.float32(0.0))
 
@@ -427,9 +427,21 @@ class Reading:
         unwanted ``[N]``; never of a few words that are clear, such as “less blunt”, nor if unsure."""
         first = np.abs(self.named).argmax(axis=1, keepdims=True)
         named, mixed = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (self.named, self.mixture))
-        is_plain = self._is_clear & (self.n_words <= _A_PHRASE)
         is_surely_read = self.strength >= _SURELY_READ
-        return np.asarray((named * mixed < 0) & is_surely_read & ~is_plain, dtype=np.bool_)
+        return np.asarray((named * mixed < 0) & is_surely_read & ~self.is_plain, dtype=np.bool_)
+
+    @property
+    def is_plain(self) -> NDArray[np.bool_]:
+        """Which criteria are a few words that are clear ``[N]``."""
+        return np.asarray(self._is_clear & (self.n_words <= _A_PHRASE), dtype=np.bool_)
+
+    @property
+    def alone(self) -> Floats:
+        """How much of what is named most the mixture does not ask for ``[N]``; 0 where none was read."""
+        first = np.abs(self.named).argmax(axis=1, keepdims=True)
+        named, mixed = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (self.named, self.mixture))
+        seconded = np.clip(mixed * np.sign(named), 0.0, 1.0)
+        return np.where(self.has_mixture, np.abs(named) * (1 - seconded), 0.0).astype(np.float32)
 
     @property
     def is_mixed(self) -> NDArray[np.bool_]:

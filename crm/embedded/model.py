@@ -40,11 +40,9 @@ from crm.embedded.projection import project
 from crm.embedded.reasons import MOST_REASONS, UNNAMED, reasons
 from crm.embedded.reliability import (
     GENERAL,
-    LEAST_MEANT,
     SIGNS,
     WORDING,
     KindsOfReliability,
-    either_way_in_words,
     kind_of,
     signs,
 )
@@ -357,25 +355,12 @@ class EmbeddedCRM:
         return self._guard.penalty(features, self._features.step)
 
     def warnings(self, criteria: CriteriaSet) -> tuple[CriterionWarning, ...]:
-        """Criteria that style and content do not tell or that can be meant either way, and criteria that pull
-        in opposite directions."""
+        """Criteria that style and content do not tell, and criteria that pull in opposite directions."""
         if self._validity is None or not criteria:
             return ()
-        found = self._validity.warnings(
+        return self._validity.warnings(
             criteria, self._ordinary_margins(criteria, self._validity), self._plainness(criteria)
         )
-        known = {warning.criterion for warning in found}
-        doubtful = [each for each in self._read_either_way(criteria) if each.criterion not in known]
-        return (*doubtful, *found)
-
-    def _read_either_way(self, criteria: CriteriaSet) -> Iterator[CriterionWarning]:
-        """Yield the criteria that are likely to be read the wrong way round."""
-        if self._measured is None or self._concepts is None or (seen := self.signs(criteria)) is None:
-            return
-        for criterion, meant in zip(criteria, self._measured.as_meant(seen).tolist(), strict=True):
-            if meant < LEAST_MEANT:
-                likely = self._concepts.likely_in_words(criterion)
-                yield CriterionWarning(criterion, either_way_in_words(likely, meant))
 
     def _ordinary_margins(self, criteria: CriteriaSet, ordinary: ValidityCheck) -> Floats:
         """Return margins of single criteria on ordinary pairs, polarity included ``[P, K]``; remembered, as
@@ -402,7 +387,7 @@ class EmbeddedCRM:
         avoided = np.array([criterion.polarity.sign < 0 for criterion in criteria], dtype=np.bool_)
         margins = self._ordinary_margins(criteria, self._validity)
         reading = self._concepts.read(criteria.criteria)
-        return signs(reading, avoided, margins, np.stack(by_member), self._concept_margins)
+        return signs(reading, avoided, margins, np.stack(by_member))
 
     def reliability(self, criterion: Criterion) -> Reliability:
         """Return how a criterion is read, polarity included, and how far verdicts under it can be trusted."""

@@ -47,15 +47,13 @@ SIGNS = (
     "agreement",
     "likeness",
     "strength",
-    "unison",
+    "alone",
     "mixed",
 )
 """What can be seen of a criterion, see ``signs``."""
-OF_MEANING = tuple(SIGNS.index(sign) for sign in ("spread", "strength", "unison"))
+OF_MEANING = tuple(SIGNS.index(sign) for sign in ("spread", "strength", "alone"))
 """What says whether a criterion is read as it was meant."""
 _MIXED = SIGNS.index("mixed")
-LEAST_MEANT = 0.7
-"""A criterion that is read the right way round less often than this is not judged unless that is wished."""
 _CHANCE = 0.5
 
 
@@ -112,7 +110,7 @@ class KindsOfReliability:
 
     def as_meant(self, seen: Floats) -> Floats:
         """Return how often N criteria are read the right way round ``[N]``, by their signs ``[N, S]``; 1 of
-        those in which none is heard."""
+        those that no mixture is a part of, as what they name is plain."""
         if self.meant is None:
             return np.ones(len(seen), dtype=np.float32)
         return np.where(seen[:, _MIXED] > 0, self.meant.right(seen), np.float32(1.0))
@@ -156,41 +154,25 @@ def kind_of(wanted: Floats, certainty: float, countable: int) -> int:
     return COUNTED if asked[:countable].sum() >= _MOSTLY * asked.sum() else KNOWN
 
 
-def either_way_in_words(likely: str, meant: float) -> str:
-    """Say that a criterion may be read the wrong way round.
-
-    Args:
-        likely: What it is read as, or empty.
-        meant: How often such criteria are read the right way round.
-    """
-    wrong, perhaps = max(1, round(10 * (1 - meant))), f", perhaps as “{likely}”" if likely else ""
-    return (
-        f"It can be meant in more than one way{perhaps}: of wishes that are read so unsurely, {wrong} in 10 "
-        "are taken the wrong way round. Say plainly what an answer should have or be."
-    )
-
-
 def signs(
     reading: Reading,
     avoided: NDArray[np.bool_],
     margins: Floats,
     by_member: Floats,
-    of_concepts: Floats,
 ) -> Floats:
     """Return what can be seen of N criteria ``[N, S]``.
 
     These are how plainly it names concepts; the logarithm of its number of words; how probable the likeliest
     concept is; how much of it the mixture of concepts leaves unsaid; whether it is to be avoided; how far it
     moves ordinary pairs of responses, as a logarithm; how alike the networks' margins on them are; how alike
-    those are to what is judged by; how surely the mixture in it was read, 1 where none is heard; how alike
-    the margins of that are to those of what is named, likewise; and whether there is one.
+    those are to what is judged by; how surely the mixture in it was read, 1 where none is heard; how much
+    of what is named that does not second; and whether it is judged by that.
 
     Args:
         reading: Of the criteria's texts.
         avoided: Which of them are to be avoided ``[N]``.
         margins: On P ordinary pairs of responses ``[P, N]``.
         by_member: Margins of M networks on them, of the wishes as they stand ``[M, P, N]``.
-        of_concepts: Margins of K concepts on them ``[P, K]``.
     """
     unit = by_member / np.maximum(np.linalg.norm(by_member, axis=1, keepdims=True), _LEAST_SPREAD)
     n_members = len(unit)
@@ -198,9 +180,6 @@ def signs(
     agreement = (np.square(together).sum(axis=0) - n_members) / max(1, n_members * (n_members - 1))
     lengths = np.linalg.norm(together, axis=0) * np.linalg.norm(margins, axis=0)
     likeness = (together * margins).sum(axis=0) / np.maximum(lengths, _LEAST_SPREAD)
-    mixed, named = (of_concepts @ each.T for each in (reading.mixture[:, :-1], reading.named))
-    of_both = np.linalg.norm(mixed, axis=0) * np.linalg.norm(named, axis=0)
-    unison = (mixed * named).sum(axis=0) / np.maximum(of_both, _LEAST_SPREAD)
     of_concept = reading.prob.reshape(len(reading.prob), -1, 2).sum(axis=2)
     return np.stack(
         [
@@ -213,8 +192,8 @@ def signs(
             agreement,
             np.where(avoided, -likeness, likeness),
             np.where(reading.has_mixture, reading.strength, 1.0),
-            np.where(reading.has_mixture, unison, 1.0),
-            reading.has_mixture,
+            reading.alone,
+            reading.is_mixed,
         ],
         axis=1,
     ).astype(np.float32)

@@ -170,7 +170,7 @@ class ReadWishes:
 
 
 def read_as_meant(judge: EmbeddedCRM, weighed: Sequence[WeighedWish]) -> ReadWishes:
-    """Return how a judge reads those weighed wishes in which it hears a mixture of concepts.
+    """Return how a judge reads those weighed wishes of which it judges by a mixture of concepts.
 
     Raises:
         CRMError: The judge lacks what the signs are seen by; or a wish names an unknown concept.
