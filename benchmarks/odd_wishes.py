@@ -2,11 +2,11 @@
 
     python -m benchmarks.odd_wishes [--wishes FILE.tsv] [--limits FILE.tsv] [--crm NAME] [--output FILE.md]
 
-A line of ``benchmarks/wishes/odd.tsv`` is how a wish is worded, the wish, how much of it no concept says, and
-what its writer means by it: concepts, each from −3 to 3. A line of ``limits_and_more.tsv`` is a wish with an
-amount and something else, what is counted, the least and the most, and the concepts of the other half; ``-``
-where that is only a reason, ``?`` where no text shows it. Nothing was trained on them; their writer knew the
-names of the concepts and nothing of the project.
+A line of ``benchmarks/wishes/odd.tsv``, or of ``odd_later.tsv`` by another writer, is how a wish is worded,
+the wish, how much of it no concept says, and what its writer means by it: concepts, each from −3 to 3. A line
+of ``limits_and_more.tsv`` is a wish with an amount and something else, what is counted, the least and the
+most, and the concepts of the other half; ``-`` where that is only a reason, ``?`` where no text shows it.
+Nothing was trained on them; their writers knew the names of the concepts and nothing of the project.
 """
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,10 @@ def head(seed: int = 0) -> MixtureHead:
     return MixtureHead(*(rng.standard_normal(shape).astype(np.float32) for shape in shapes))
 
 
+OUTPUT = ("output_weight", "direct_weight", "output_bias")
+"""What a head's output is proportional to."""
+
+
 def mixture(wish: str, polarity: Polarity = Polarity.WANT) -> dict[str, float]:
     classifier = concept_classifier()
     [row] = classifier.read([Criterion(wish, polarity=polarity)]).mixture
@@ -27,9 +33,12 @@ def test_mixtures_are_of_unit_length_and_what_is_unsaid_is_a_share() -> None:
     )
     found = head().read(vectors, named)
 
-    np.testing.assert_allclose(np.linalg.norm(found[:, :-1], axis=1), 1.0, rtol=1e-5)
-    assert found[:, -1].min() == 0.0
-    assert found[:, -1].max() == 1.0
+    np.testing.assert_allclose(np.linalg.norm(found[:, :-2], axis=1), 1.0, rtol=1e-5)
+    assert found[:, -2].min() == 0.0
+    assert found[:, -2].max() == 1.0
+    doubled = replace(head(), **{part: 2 * getattr(head(), part) for part in OUTPUT}).read(vectors, named)
+    np.testing.assert_allclose(doubled[:, :-2], found[:, :-2], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(doubled[:, -1], 2 * found[:, -1], rtol=1e-5)
     np.testing.assert_array_equal(head().read(vectors[7:8], named[7:8])[0], found[7])
 
 
@@ -71,6 +80,34 @@ def test_what_is_counted_is_no_mixture(wish: str) -> None:
     np.testing.assert_array_equal(reading.wanted, reading.named)
 
 
+def test_a_mixture_contradicts_what_is_named_where_it_is_surely_read() -> None:
+    classifier = concept_classifier()
+    texts = ("characters flat as chapatis, every single one", "like a grandfather who has seen it all")
+    reading = classifier.read([Criterion(text) for text in texts])
+    named = np.abs(reading.named).argmax(axis=1)
+    contrary = reading.mixture.copy()
+    contrary[[0, 1], named] = -np.sign(reading.named[[0, 1], named])
+
+    for strength, expected in ((0.3, False), (1.2, True)):
+        changed = replace(reading, mixture=contrary, strength=np.full(2, strength, dtype=np.float32))
+        assert changed.is_contradicted.tolist() == [expected] * 2
+
+
+def test_what_is_named_stands_alone_as_far_as_the_mixture_does_not_second_it() -> None:
+    reading = concept_classifier().read([Criterion("funny"), Criterion("under 100 words")])
+    [funny, limited] = reading.alone.tolist()
+    assert 0.0 < funny < 0.9
+    assert limited == 0.0
+    opposed = replace(reading, mixture=-reading.mixture)
+    assert opposed.alone[0] == pytest.approx(np.abs(reading.named[0]).max())
+
+
+def test_of_another_language_the_mixture_is_no_reason_to_doubt() -> None:
+    reading = concept_classifier().read([Criterion("viele Emojis bitte"), Criterion("many emojis please")])
+    assert reading.strength[0] in {0.0, 1.0}
+    assert reading.strength[1] not in {0.0, 1.0}
+
+
 def test_a_mixture_is_a_part_of_what_is_wanted() -> None:
     reading = concept_classifier().read([Criterion("like a colleague you would have lunch with")])
     assert not np.array_equal(reading.wanted, reading.named)
@@ -104,5 +141,5 @@ def test_many_wishes_are_heard_as_one_is() -> None:
     reading, states = classifier.read_many_with_states(wishes)
     assert classifier.mixtures is not None
     found = classifier.mixtures.read(states, reading.named)
-    np.testing.assert_allclose(found[0, 100:], classifier.read(wishes[:1]).mixture[0, 100:], atol=0.02)
+    np.testing.assert_allclose(found[0, 100:-1], classifier.read(wishes[:1]).mixture[0, 100:], atol=0.02)
     np.testing.assert_allclose(reading.named, classifier.read(wishes).named, atol=0.05)
