@@ -13,9 +13,9 @@
 - `default_ranking`, `length_control`: rankings against AlpacaEval's official ones
 - `held_to_votes`: the default ranking of current LLMs against people's votes
 - `sparse_ranking`: rankings of LLMs that answered different queries, against the simulated truth
-- `wish_readings`, `limit_readings`, `long_wishes`, `refused_wishes`, `everyday_wishes`, `gold_rankings`,
-  `graded_llms`: is what people type understood, left out where no text shows it, and ranked as a careful
-  reader would?
+- `wish_readings`, `odd_wishes`, `limit_readings`, `long_wishes`, `refused_wishes`, `everyday_wishes`,
+  `gold_rankings`, `graded_llms`: is what people type understood, left out where no text shows it, and ranked
+  as a careful reader would?
 - `style_wishes`: is the assistant first that a wish was made for, by any judge?
 - `training_size`, `long_responses`, `gaming`: how good the embedded judge is, and how far it can be gamed
 - `simulated_users`, `history_checklists`, `plain_habits`, `people_by_others`, `per_category`: how well a
