@@ -19,7 +19,6 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from benchmarks._report import Report, with_interval
 from benchmarks.limit_readings import is_the_same
@@ -34,6 +33,7 @@ from crm.embedded.model import EmbeddedCRM
 from crm.errors import CRMError
 from crm.evaluation.metrics import accuracy
 from crm.protocol import Floats
+from crm.training.mixtures import preferred_as_asked
 
 app = typer.Typer(add_completion=False)
 
@@ -103,7 +103,7 @@ def _weights(said: str) -> dict[str, float]:
     return {concept: float(weight) for concept, weight in (each.split(":") for each in said.split())}
 
 
-def likenesses(prefers: Floats, margins: Floats, wishes: Sequence[OddWish]) -> NDArray[np.float64]:
+def likenesses(prefers: Floats, margins: Floats, wishes: Sequence[OddWish]) -> Floats:
     """Return the correlation of what a judge prefers of P pairs with what each of N wishes means ``[N]``.
 
     Args:
@@ -111,14 +111,11 @@ def likenesses(prefers: Floats, margins: Floats, wishes: Sequence[OddWish]) -> N
         margins: What more of each concept prefers ``[P, K]``.
     """
     column = {name: place for place, name in enumerate(concept_names())}
-    meant = np.zeros((len(wishes), margins.shape[1]))
+    meant = np.zeros((len(wishes), margins.shape[1]), dtype=np.float32)
     for row, wish in enumerate(wishes):
         for concept, weight in wish.weights.items():
             meant[row, column[concept]] = weight
-    asked = margins @ meant.T
-    lengths = np.linalg.norm(asked, axis=0) * np.linalg.norm(prefers, axis=0)
-    found: NDArray[np.float64] = (asked * prefers).sum(axis=0) / np.maximum(lengths, np.finfo(float).tiny)
-    return found
+    return preferred_as_asked(prefers, margins, meant)
 
 
 @app.command()

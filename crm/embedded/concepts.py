@@ -425,10 +425,16 @@ class Reading:
     def is_contradicted(self) -> NDArray[np.bool_]:
         """Of which criteria the mixture asks for less of what is named most, or for more of what is named as
         unwanted ``[N]``; never of a few words that are clear, such as “less blunt”, nor if unsure."""
-        first = np.abs(self.named).argmax(axis=1, keepdims=True)
-        named, mixed = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (self.named, self.mixture))
+        named, mixed = self._of_named_most
         is_surely_read = self.strength >= _SURELY_READ
         return np.asarray((named * mixed < 0) & is_surely_read & ~self.is_plain, dtype=np.bool_)
+
+    @cached_property
+    def _of_named_most(self) -> tuple[Floats, Floats]:
+        """What is named most, and what the mixture asks for of the same ``[N]`` each."""
+        first = np.abs(self.named).argmax(axis=1, keepdims=True)
+        named, mixed = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (self.named, self.mixture))
+        return named, mixed
 
     @property
     def is_plain(self) -> NDArray[np.bool_]:
@@ -438,8 +444,7 @@ class Reading:
     @property
     def alone(self) -> Floats:
         """How much of what is named most the mixture does not ask for ``[N]``; 0 where none was read."""
-        first = np.abs(self.named).argmax(axis=1, keepdims=True)
-        named, mixed = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (self.named, self.mixture))
+        named, mixed = self._of_named_most
         seconded = np.clip(mixed * np.sign(named), 0.0, 1.0)
         return np.where(self.has_mixture, np.abs(named) * (1 - seconded), 0.0).astype(np.float32)
 

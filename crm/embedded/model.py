@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +38,7 @@ from crm.embedded.limits import Limit
 from crm.embedded.passages import passages
 from crm.embedded.projection import project
 from crm.embedded.reasons import MOST_REASONS, UNNAMED, reasons
-from crm.embedded.reliability import (
-    GENERAL,
-    SIGNS,
-    WORDING,
-    KindsOfReliability,
-    kind_of,
-    signs,
-)
+from crm.embedded.reliability import GENERAL, SIGNS, WORDING, KindsOfReliability, kind_of, signs
 from crm.embedded.representation import (
     MISSING,
     Representation,
@@ -386,8 +379,7 @@ class EmbeddedCRM:
         by_member = [self._validity.differences @ member.directions(embeddings).T for member in self._members]
         avoided = np.array([criterion.polarity.sign < 0 for criterion in criteria], dtype=np.bool_)
         margins = self._ordinary_margins(criteria, self._validity)
-        reading = self._concepts.read(criteria.criteria)
-        return signs(reading, avoided, margins, np.stack(by_member))
+        return signs(self._concepts.read(criteria.criteria), avoided, margins, np.stack(by_member))
 
     def reliability(self, criterion: Criterion) -> Reliability:
         """Return how a criterion is read, polarity included, and how far verdicts under it can be trusted."""
@@ -579,10 +571,6 @@ class EmbeddedCRM:
         Raises:
             UnavailableError: It was trained without concepts or ordinary pairs.
         """
-        return self._concept_margins
-
-    @cached_property
-    def _concept_margins(self) -> Floats:
         if self._concepts is None or self._validity is None:
             raise UnavailableError(f"The weights {self.version} know no concepts: train them with concepts.")
         return self._concepts.margins_of_concepts(self._validity.differences, self._validity.counts)

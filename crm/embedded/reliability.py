@@ -154,12 +154,7 @@ def kind_of(wanted: Floats, certainty: float, countable: int) -> int:
     return COUNTED if asked[:countable].sum() >= _MOSTLY * asked.sum() else KNOWN
 
 
-def signs(
-    reading: Reading,
-    avoided: NDArray[np.bool_],
-    margins: Floats,
-    by_member: Floats,
-) -> Floats:
+def signs(reading: Reading, avoided: NDArray[np.bool_], margins: Floats, by_member: Floats) -> Floats:
     """Return what can be seen of N criteria ``[N, S]``.
 
     These are how plainly it names concepts; the logarithm of its number of words; how probable the likeliest

@@ -586,11 +586,11 @@ def train_reliability(
         f"foretold {parts}; area under the curve {found.area:.3f}, loss {found.loss:.3f} instead of "
         f"{found.loss_of_mean:.3f}: {out}"
     )
-    foretold = np.sort(by_others := found_meant(read))
-    least = by_others < foretold[len(foretold) // 4]
+    foretold = found_meant(read)
+    least = foretold < np.quantile(foretold, 0.25)
     typer.echo(
         f"{len(foretold)} weighed wishes, {read.as_meant.mean():.3f} read the right way round; of the "
-        f"quarter that is foretold least, {by_others[least].mean():.3f}, {read.as_meant[least].mean():.3f}. "
+        f"quarter that is foretold least, {foretold[least].mean():.3f}, {read.as_meant[least].mean():.3f}. "
         f"Of annotators' criteria {usually:.3f} are foretold to be."
     )
 

@@ -264,6 +264,20 @@ def weights_of(weighed: Sequence[WeighedWish], names: Sequence[str]) -> Floats:
     return weights
 
 
+def preferred_as_asked(prefers: Floats, margins: Floats, weights: Floats) -> Floats:
+    """Return the correlation of what a judge prefers of P pairs with what each of N wishes asks for ``[N]``.
+
+    Args:
+        prefers: Margins under each wish ``[P, N]``.
+        margins: What more of each concept prefers ``[P, K]``.
+        weights: More or less of each concept that each wish asks for, of any length ``[N, K]``.
+    """
+    asked = margins @ weights.T
+    lengths = np.linalg.norm(asked, axis=0) * np.linalg.norm(prefers, axis=0)
+    correlation: Floats = (asked * prefers).sum(axis=0) / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return correlation
+
+
 @dataclass(frozen=True)
 class _Targets:
     """Weights of unit length, or of zeros ``[N, K]``, and what is unsaid ``[N]``."""

@@ -28,7 +28,7 @@ from crm.embedded.reliability import COUNTED, KNOWN, OF_MEANING, SIGNS, WORDING,
 from crm.errors import CRMError
 from crm.protocol import Floats, Question
 from crm.training.concepts import WISHES
-from crm.training.mixtures import WeighedWish, weights_of
+from crm.training.mixtures import WeighedWish, preferred_as_asked, weights_of
 
 MEANT = WISHES / "meant"
 _STRENGTH = 0.03
@@ -38,7 +38,6 @@ _FOLDS = 10
 _AT_ONCE = 200
 """Questions that are judged together."""
 _EVEN = 0.5
-_LEAST_LENGTH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -142,16 +141,20 @@ def fit_reliability(verdicts: SingleVerdicts) -> ForetoldReliability:
     """
     if len(np.unique(verdicts.right)) == 1:
         raise CRMError(f"All of {len(verdicts.right)} verdicts are alike: reliability needs more of them.")
-    middle, scale = verdicts.seen.mean(axis=0), verdicts.seen.std(axis=0)
+    return _fitted(verdicts.seen, verdicts.right, _STRENGTH)
+
+
+def _fitted(seen: Floats, right: NDArray[np.bool_], strength: float) -> ForetoldReliability:
+    middle, scale = seen.mean(axis=0), seen.std(axis=0)
     scale = np.where(scale > 0, scale, np.float32(1.0))
-    fitted: Any = LogisticRegression(C=_STRENGTH, max_iter=1000)
-    fitted.fit((verdicts.seen - middle) / scale, verdicts.right)
+    fitted: Any = LogisticRegression(C=strength, max_iter=1000)
+    fitted.fit((seen - middle) / scale, right)
     weight = np.append(fitted.coef_[0], fitted.intercept_).astype(np.float32)
     return ForetoldReliability(middle, scale, weight)
 
 
 @dataclass(frozen=True)
-class ReadWishes:
+class UnderstoodWishes:
     """N wishes of which it is known what they mean.
 
     Attributes:
@@ -169,7 +172,7 @@ class ReadWishes:
         return self.likeness > 0
 
 
-def read_as_meant(judge: EmbeddedCRM, weighed: Sequence[WeighedWish]) -> ReadWishes:
+def read_as_meant(judge: EmbeddedCRM, weighed: Sequence[WeighedWish]) -> UnderstoodWishes:
     """Return how a judge reads those weighed wishes of which it judges by a mixture of concepts.
 
     Raises:
@@ -178,16 +181,13 @@ def read_as_meant(judge: EmbeddedCRM, weighed: Sequence[WeighedWish]) -> ReadWis
     said = [wish for wish in weighed if wish.weights]
     wishes = [Criterion(wish.text) for wish in said]
     seen = _seen(judge, wishes)
-    margins = judge.concept_margins()
-    asked = margins @ weights_of(said, concept_names()).T
     prefers = np.concatenate([judge.ordinary_margins(CriteriaSet((wish,))) for wish in wishes], axis=1)
-    lengths = np.linalg.norm(asked, axis=0) * np.linalg.norm(prefers, axis=0)
-    likeness = (asked * prefers).sum(axis=0) / np.maximum(lengths, _LEAST_LENGTH)
+    likeness = preferred_as_asked(prefers, judge.concept_margins(), weights_of(said, concept_names()))
     heard = seen[:, SIGNS.index("mixed")] > 0
-    return ReadWishes(seen[heard], likeness[heard].astype(np.float32))
+    return UnderstoodWishes(seen[heard], likeness[heard].astype(np.float32))
 
 
-def fit_meant(read: ReadWishes) -> ForetoldReliability:
+def fit_meant(read: UnderstoodWishes) -> ForetoldReliability:
     """Return what foretells how often wishes are read the right way round.
 
     Raises:
@@ -196,23 +196,14 @@ def fit_meant(read: ReadWishes) -> ForetoldReliability:
     as_meant = read.as_meant
     if len(np.unique(as_meant)) == 1:
         raise CRMError(f"All of {len(as_meant)} wishes are read alike: this needs more of them.")
-    seen = read.seen[:, OF_MEANING]
-    middle, scale = seen.mean(axis=0), seen.std(axis=0)
-    scale = np.where(scale > 0, scale, np.float32(1.0))
-    fitted: Any = LogisticRegression(C=_STRENGTH_OF_MEANT, max_iter=1000)
-    fitted.fit((seen - middle) / scale, as_meant)
-    every = ForetoldReliability(
-        np.zeros(len(SIGNS), dtype=np.float32),
-        np.ones(len(SIGNS), dtype=np.float32),
-        np.zeros(len(SIGNS) + 1, dtype=np.float32),
-    )
-    for values, of_some in ((every.middle, middle), (every.scale, scale), (every.weight, fitted.coef_[0])):
-        values[[*OF_MEANING]] = of_some
-    every.weight[-1] = fitted.intercept_[0]
-    return every
+    of_some = _fitted(read.seen[:, OF_MEANING], as_meant, _STRENGTH_OF_MEANT)
+    places, n_signs = [*OF_MEANING], len(SIGNS)
+    middle, scale, weight = np.zeros(n_signs), np.ones(n_signs), np.zeros(n_signs + 1)
+    middle[places], scale[places], weight[[*places, -1]] = of_some.middle, of_some.scale, of_some.weight
+    return ForetoldReliability(*(each.astype(np.float32) for each in (middle, scale, weight)))
 
 
-def found_meant(read: ReadWishes) -> Floats:
+def found_meant(read: UnderstoodWishes) -> Floats:
     """Return how often wishes are foretold to be read the right way round by others of them ``[N]``.
 
     Raises:
@@ -220,7 +211,7 @@ def found_meant(read: ReadWishes) -> Floats:
     """
     foretold = np.zeros(len(read.likeness), dtype=np.float32)
     for others, own in KFold(_FOLDS, shuffle=True, random_state=0).split(read.seen):
-        fitted = fit_meant(ReadWishes(read.seen[others], read.likeness[others]))
+        fitted = fit_meant(UnderstoodWishes(read.seen[others], read.likeness[others]))
         foretold[own] = fitted.right(read.seen[own])
     return foretold
 

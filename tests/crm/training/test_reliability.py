@@ -13,8 +13,8 @@ from crm.errors import CRMError, UnavailableError
 from crm.protocol import Pair
 from crm.training.mixtures import WeighedWish
 from crm.training.reliability import (
-    ReadWishes,
     SingleVerdicts,
+    UnderstoodWishes,
     fit_meant,
     fit_reliability,
     found_meant,
@@ -115,15 +115,15 @@ def test_a_plain_wish_is_trusted_more_than_one_that_nothing_is_known_of() -> Non
 
 
 @pytest.fixture(scope="module")
-def heard() -> ReadWishes:
+def heard() -> UnderstoodWishes:
     """Wishes that are the oftener read as they are meant, the surer they are read."""
     rng = np.random.default_rng(2)
     seen = rng.normal(0.8, 0.2, (N, len(SIGNS))).astype(np.float32)
     share = 1 / (1 + np.exp(-6 * (seen[:, SIGNS.index("strength")] - 0.6)))
-    return ReadWishes(seen, np.where(rng.random(N) < share, 0.5, -0.5).astype(np.float32))
+    return UnderstoodWishes(seen, np.where(rng.random(N) < share, 0.5, -0.5).astype(np.float32))
 
 
-def test_how_surely_wishes_are_read_foretells_how_often_they_are_as_meant(heard: ReadWishes) -> None:
+def test_how_surely_wishes_are_read_foretells_how_often_they_are_as_meant(heard: UnderstoodWishes) -> None:
     foretold = found_meant(heard)
     sure = np.argsort(foretold)
 
@@ -133,7 +133,7 @@ def test_how_surely_wishes_are_read_foretells_how_often_they_are_as_meant(heard:
     assert np.flatnonzero(fitted.weight[:-1]).tolist() == sorted(OF_MEANING)
 
 
-def test_wishes_that_are_all_read_as_meant_say_nothing(heard: ReadWishes) -> None:
+def test_wishes_that_are_all_read_as_meant_say_nothing(heard: UnderstoodWishes) -> None:
     with pytest.raises(CRMError, match="are read alike"):
         fit_meant(replace(heard, likeness=np.ones(N, dtype=np.float32)))
 
@@ -147,7 +147,7 @@ def test_wishes_are_read_as_their_writers_mean_them() -> None:
 
 
 def test_what_may_be_read_the_wrong_way_round_is_trusted_less(
-    drawn: tuple[SingleVerdicts, np.ndarray], heard: ReadWishes
+    drawn: tuple[SingleVerdicts, np.ndarray], heard: UnderstoodWishes
 ) -> None:
     verdicts, _ = drawn
     by_verdicts, seen = fit_reliability(verdicts), heard.seen[:200].copy()
