@@ -4,7 +4,8 @@
 
 ∅ is held to LMArena's ratings LLM by LLM, on creative topics to those by votes on creative writing, so it
 agrees with them as far as duels that are won or lost can. What it is worth for an LLM that nobody rated is
-seen by taking each one's ratings for unknown in turn.
+seen by taking each one's ratings for unknown in turn, and where AlpacaEval's win rates help to foretell them,
+these as well.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.llm_facts.votes import CREATIVE, kind_of, ratings_of
 from leaderboard.request import measuring
 from leaderboard.service import Service, held_to_votes
+from leaderboard.statistics.anchoring import FEWEST
 from leaderboard.statistics.bradley_terry import bradley_terry
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.duels import Margins, coverage
@@ -52,16 +54,25 @@ def measure(
         for category in (OVERALL, CREATIVE)
     )
     shown = service.scored(View(benchmark, against=Against.ALL))
-    held, by_kind = shown.judged, shown.request.ratings_by_kind
+    held, by_kind, published = shown.judged, shown.request.ratings_by_kind, shown.request.published
     assert isinstance(held, Margins)
     everything = np.ones(loaded.n_queries, dtype=np.bool_)
     fiction = np.array([kind_of(query.category) == CREATIVE for query in loaded.record.queries])
-    unknown, unknown_creative = (_left_out(loaded, by_judge, by_kind, used) for used in (everything, fiction))
+    unknown, unknown_creative = (
+        _left_out(loaded, by_judge, by_kind, published, used) for used in (everything, fiction)
+    )
+    nothing = np.full_like(published, np.nan)
+    by_answers = _left_out(loaded, by_judge, by_kind, nothing, everything)
     cases = (
         ("as shown", "all", _strengths(loaded, held, everything), overall),
         ("as shown", _CREATIVE, _strengths(loaded, held, fiction), creative),
         ("each LLM's own ratings taken for unknown", "all", unknown, overall),
         ("each LLM's own ratings taken for unknown", _CREATIVE, unknown_creative, creative),
+        *(
+            [("… and AlpacaEval's win rates too", "all", by_answers, overall)]
+            if np.isfinite(published[np.isfinite(overall)]).sum() >= FEWEST
+            else []
+        ),
         ("the judge alone", "all", _strengths(loaded, by_judge, everything), overall),
         ("the judge alone", _CREATIVE, _strengths(loaded, by_judge, fiction), creative),
     )
@@ -88,6 +99,7 @@ def _left_out(
     benchmark: LoadedBenchmark,
     margins: Margins,
     by_kind: Sequence[tuple[Mask, NDArray[np.float64]]],
+    published: NDArray[np.float64],
     used: Mask,
 ) -> NDArray[np.float64]:
     """Return the strength of each rated LLM on the queries in use as if nobody had rated it ``[L]``."""
@@ -95,7 +107,8 @@ def _left_out(
     for llm in range(len(found)):
         others = np.arange(len(found)) != llm
         unknown = [(queries, np.where(others, rating, np.nan)) for queries, rating in by_kind]
-        found[llm] = _strengths(benchmark, held_to_votes(benchmark, margins, unknown), used, soft=True)[llm]
+        held = held_to_votes(benchmark, margins, unknown, published)
+        found[llm] = _strengths(benchmark, held, used, soft=True)[llm]
     return found
 
 

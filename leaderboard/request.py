@@ -29,7 +29,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.judged import Judged
 from leaderboard.llm_facts.catalogue import Catalogue
 from leaderboard.llm_facts.files import known_catalogue
-from leaderboard.llm_facts.votes import kind_of, ratings_of, ratings_on
+from leaderboard.llm_facts.votes import kind_of, published_of, ratings_of, ratings_on
 from leaderboard.result import Judging, Leaderboard
 from leaderboard.selection import chosen_parts, lists_of_queries, topic_weights_with
 from leaderboard.sentences import (
@@ -275,27 +275,57 @@ class Request:
 
     @cached_property
     def ratings_by_kind(self) -> tuple[tuple[Mask, NDArray[np.float64]], ...]:
-        """By which ratings ``[L]`` the LLMs stand on which queries ``[Q]`` under ∅."""
+        """By which ratings ``[R]`` all respondents stand on which queries ``[Q]`` under ∅."""
         benchmark = self.benchmark
-        rated = known_catalogue(), self.llms, benchmark.record.info.slug
+        rated = known_catalogue(), benchmark.respondents, benchmark.record.info.slug
         kinds = _ratings_by_kind(*rated, tuple(benchmark.category_names))
         index = benchmark.category_index
         return tuple((np.isin(index, categories), rating) for categories, rating in kinds)
 
+    @cached_property
+    def published(self) -> NDArray[np.float64]:
+        """What AlpacaEval's leaderboard says of all respondents ``[R]``, in log-odds; NaN where nothing."""
+        benchmark = self.benchmark
+        return _published(known_catalogue(), benchmark.respondents, benchmark.record.info.slug)
+
     @property
     def ratings_key(self) -> Hashable:
-        """What changes with the ratings."""
-        return tuple((queries.tobytes(), rating.tobytes()) for queries, rating in self.ratings_by_kind)
+        """What changes with the ratings and with what they are foretold from."""
+        by_kind = tuple((queries.tobytes(), rating.tobytes()) for queries, rating in self.ratings_by_kind)
+        return by_kind, self.published.tobytes()
+
+    @property
+    def is_held_to_votes(self) -> bool:
+        """Whether LLMs stand under ∅ as people's votes say.
+
+        They do where a judge measures responses and enough LLMs are rated, against a baseline if it is one of
+        them; not where length or style is to be taken out of the judge's verdicts.
+        """
+        if not isinstance(self.crm, MeasuresResponses) or self.view.control is not Control.NONE:
+            return False
+        if self.against is Against.BASELINE:
+            slug, baseline = self.benchmark.record.info.slug, self.benchmark.baseline
+            if not np.isfinite(_ratings(known_catalogue(), (baseline,), slug)).all():
+                return False
+        return int(np.isfinite(self.ratings).sum()) >= FEWEST
 
     def are_rated(self, llms: Iterable[str]) -> bool:
-        """Return whether people rate all of these LLMs."""
-        return bool(np.isfinite([self.ratings[self.llms.index(llm)] for llm in llms]).all())
+        """Return whether people rate all of these LLMs, of which one may be the baseline."""
+        slug = self.benchmark.record.info.slug
+        return bool(np.isfinite(_ratings(known_catalogue(), tuple(llms), slug)).all())
 
     @property
     def n_by_votes(self) -> int:
         """How many LLMs stand under ∅ as people's votes say."""
-        n_rated = int(np.isfinite(self.ratings).sum())
-        return n_rated if self.against is Against.ALL and n_rated >= FEWEST else 0
+        return int(np.isfinite(self.ratings).sum()) if self.is_held_to_votes else 0
+
+    @property
+    def n_by_figures(self) -> int:
+        """Of how many others AlpacaEval's leaderboard helps to foretell what people would rate."""
+        if not self.is_held_to_votes:
+            return 0
+        published = self.published[[self.benchmark.respondents.index(llm) for llm in self.llms]]
+        return int((np.isfinite(published) & np.isnan(self.ratings)).sum())
 
     @property
     def scoring(self) -> Hashable:
@@ -514,6 +544,7 @@ class Request:
             misses={llm: tuple(compress(self.musts, row)) for llm, row in missed if row.any()},
             against=self.against,
             n_by_votes=self.n_by_votes,
+            n_by_figures=self.n_by_figures,
             answered=dict(zip(self.llms, shares, strict=False)),
             not_compared={} if judged is None else self._not_compared(judged, counted),
             nobody_complete=judged is not None
@@ -581,6 +612,12 @@ def _without_rows(values: NDArray[np.floating], rows: Mask) -> NDArray[np.float3
 def _ratings(catalogue: Catalogue, llms: tuple[str, ...], slug: str) -> NDArray[np.float64]:
     """Return how people rate the LLMs ``[L]``; nobody may write to it."""
     return ratings_of(llms, catalogue, slug)
+
+
+@lru_cache(maxsize=16)
+def _published(catalogue: Catalogue, llms: tuple[str, ...], slug: str) -> NDArray[np.float64]:
+    """Return what AlpacaEval's leaderboard says of the LLMs ``[L]``; nobody may write to it."""
+    return published_of(llms, catalogue, slug)
 
 
 @lru_cache(maxsize=16)

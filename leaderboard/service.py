@@ -68,6 +68,10 @@ _FEWEST_FOR_FLOOR = 10
 """LLMs of a benchmark; of fewer, half are too few to choose from."""
 
 
+_ALIKE = 0.5
+"""What a judge says of equal responses, which votes do not tell apart."""
+
+
 class _Moment(local):
     """What a thread has looked up in the database within ``Service.at_one_moment``; None outside of it."""
 
@@ -404,15 +408,31 @@ class Service:
     def _judged_by(self, request: Request, criteria: CriteriaSet) -> Judged:
         """Return the same by one list on all queries."""
         if request.against is Against.BASELINE:
-            return self.score_matrix(request.benchmark, request.crm, criteria)
+            prob = self.score_matrix(request.benchmark, request.crm, criteria)
+            return prob if criteria or not request.is_held_to_votes else self._held_matrix(request, prob)
         margins = self.margins(request.benchmark, measuring(request.crm), criteria)
         return margins if criteria else self._held_to_votes(request, margins)
+
+    def _held_matrix(self, request: Request, prob: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return ``[L, Q]`` against the baseline with all respondents as strong as people rate them."""
+        benchmark, crm = request.benchmark, measuring(request.crm)
+
+        def held() -> NDArray[np.float32]:
+            margins = self.margins(benchmark, crm, CriteriaSet())
+            ahead = self._held_to_votes(request, margins).asked - margins.asked
+            ahead = (ahead - ahead[benchmark.respondents.index(benchmark.baseline)])[
+                [benchmark.respondents.index(llm) for llm in benchmark.llms]
+            ]
+            found = expit(logit(prob) + ahead).astype(np.float32)
+            return np.where(prob == _ALIKE, prob, found)
+
+        return self._kept.matrices.get((request.benchmark_key, request.ratings_key), held)
 
     def _held_to_votes(self, request: Request, margins: Margins) -> Margins:
         """Return the margins under ∅ with LLMs as strong as people rate them, where enough are rated."""
         return self._kept.margins.get(
             (request.benchmark_key, request.ratings_key),
-            lambda: held_to_votes(request.benchmark, margins, request.ratings_by_kind),
+            lambda: held_to_votes(request.benchmark, margins, request.ratings_by_kind, request.published),
         )
 
     def topic_scores(self, view: View, llm: str) -> list[TopicScore]:
@@ -508,14 +528,12 @@ class Service:
 
     def _ahead_by_votes(self, request: Request, pair: tuple[str, str], query: int) -> float:
         """Return how far votes put the first LLM of a pair ahead of the other under ∅, in log-odds."""
-        if request.against is Against.BASELINE:
+        if not request.is_held_to_votes:
             return 0.0
-        found = self._judged(request, CriteriaSet())
         by_judge = self.margins(request.benchmark, measuring(request.crm), CriteriaSet())
-        rows = [self._row(request, llm) for llm in pair]
-        if not isinstance(found, Margins):
-            return 0.0
-        first, second = (found.asked - by_judge.asked)[rows, query].tolist()
+        ahead = self._held_to_votes(request, by_judge).asked - by_judge.asked
+        rows = [request.benchmark.respondents.index(llm) for llm in pair]
+        first, second = ahead[rows, query].tolist()
         return float(first - second)
 
     def _outcomes(self, request: Request, llm: str, *, soft: bool) -> NDArray[np.float64]:
@@ -616,7 +634,10 @@ def measured(benchmark: LoadedBenchmark, crm: MeasuresResponses, criteria: Crite
 
 
 def held_to_votes(
-    benchmark: LoadedBenchmark, margins: Margins, by_kind: Iterable[tuple[Mask, NDArray[np.float64]]]
+    benchmark: LoadedBenchmark,
+    margins: Margins,
+    by_kind: Iterable[tuple[Mask, NDArray[np.float64]]],
+    published: NDArray[np.float64] | None = None,
 ) -> Margins:
     """Return margins ``[R, Q]`` of all respondents with LLMs as strong as people rate them.
 
@@ -624,11 +645,12 @@ def held_to_votes(
 
     Args:
         by_kind: Queries ``[Q]`` and the ratings that hold on these ``[R]``, in Elo points, NaN for none.
+        published: What another leaderboard says of them ``[R]``, see ``with_foretold``.
     """
     topics, categories = benchmark.topic_index, benchmark.category_index
     features = response_features(benchmark)
     held = margins
     for queries, rating in by_kind:
-        known = rating if features is None else with_foretold(rating, features, margins, queries)
+        known = rating if features is None else with_foretold(rating, features, margins, queries, published)
         held = anchored(held, topics, categories, len(benchmark.category_names), known, used=queries)
     return held

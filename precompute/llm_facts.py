@@ -1,12 +1,15 @@
-"""Writes the figures of the catalogue of LLMs: prices, context windows, human ratings, licences.
+"""Writes the figures of the catalogue of LLMs: prices, context windows, human ratings, licences, win rates.
 
 Prices and context windows come with the package genai-prices, human ratings from LMArena's published tables
 (``text.json``), and so does what it says of organisation and licence (``models.json``). Which entry there
 belongs to which LLM stands in ``bundled/llms/facts.toml``, written by hand; nothing is matched by likeness.
+Win rates are those of AlpacaEval's own leaderboard, of the LLMs that are called so in its benchmark.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,6 +39,9 @@ from precompute.errors import PrecomputeError, file_error
 PACKAGE = "genai-prices"
 RATINGS_FILE = "text.json"
 MODELS_FILE = "models.json"
+ALPACA_EVAL = "alpaca-eval"
+"""Slug of the benchmark whose names of LLMs AlpacaEval's leaderboard has."""
+_WIN_RATE = "length_controlled_winrate"
 ARENA = "LMArena"
 CLOSED = "Proprietary"
 _LICENCES = {
@@ -55,6 +61,7 @@ _SHOWN = {
     "context": "context window",
     "price": "price",
     "ratings": "human rating",
+    "alpaca_eval": "win rate at AlpacaEval",
 }
 
 
@@ -108,8 +115,42 @@ def _json(path: Path) -> Any:
         raise file_error(path, "it is not valid JSON: download it again") from None
 
 
+@dataclass(frozen=True)
+class OfficialWinRates:
+    """AlpacaEval's published leaderboard.
+
+    Attributes:
+        percent: Length-controlled win rates by LLM.
+        date: As of when.
+    """
+
+    percent: Mapping[str, float]
+    date: str
+
+
+def read_alpaca_eval(file: Path, as_of: str) -> OfficialWinRates:
+    """Read ``leaderboard_alpaca_eval_2.csv`` as AlpacaEval publishes it: names in its first column.
+
+    Raises:
+        PrecomputeError: The file is missing or is not what AlpacaEval publishes.
+    """
+    try:
+        rows = list(csv.reader(io.StringIO(read_bytes(file).decode("utf-8"))))
+        column = rows[0].index(_WIN_RATE)
+        return OfficialWinRates({row[0]: float(row[column]) for row in rows[1:] if row}, as_of)
+    except OSError:
+        raise file_error(file, "it cannot be read: check the path") from None
+    except (IndexError, ValueError, ParseError):
+        reason = f"it must hold LLMs in the first column and a column {_WIN_RATE}, as AlpacaEval publishes it"
+        raise file_error(file, reason) from None
+
+
 def refreshed(
-    by_hand: Catalogue, arena: ArenaTables | None, before: Catalogue, today: date | None = None
+    by_hand: Catalogue,
+    arena: ArenaTables | None,
+    before: Catalogue,
+    today: date | None = None,
+    official: OfficialWinRates | None = None,
 ) -> list[LLMFacts]:
     """Return the figures of every LLM that there are any of, in the order of the hand-kept catalogue.
 
@@ -118,12 +159,14 @@ def refreshed(
         arena: Where ratings and licences come from; None keeps those of ``before``.
         before: The figures so far.
         today: Prices that are announced for later are left out.
+        official: Where win rates come from; None keeps those of ``before``.
 
     Raises:
         PrecomputeError: An LLM has a name at genai-prices that is not there.
     """
     now = today or datetime.now(UTC).date()
     as_of = prices_date(now)
+    win_rates = _by_llm(by_hand, official)
     rows = []
     for llm in by_hand:
         facts: dict[str, Any] = {}
@@ -135,10 +178,24 @@ def refreshed(
         elif old is not None:
             kept = ("organisation", "open_weights", "licence", "ratings")
             facts |= {key: getattr(old, key) for key in kept if not (llm.variant_of and key != "ratings")}
+        facts["alpaca_eval"] = win_rates.get(llm.name)
+        if official is None and old is not None:
+            facts["alpaca_eval"] = old.alpaca_eval
         found = {key: value for key, value in facts.items() if value is not None}
         if found:
             rows.append(LLMFacts(llm.name, llm.name, **found))
     return rows
+
+
+def _by_llm(by_hand: Catalogue, official: OfficialWinRates | None) -> dict[str, Fact[float]]:
+    """Return the win rates of the catalogue's LLMs by their names there."""
+    if official is None:
+        return {}
+    source = "AlpacaEval 2, length-controlled"
+    named = ((by_hand.find(name, ALPACA_EVAL), percent) for name, percent in official.percent.items())
+    return {
+        llm.name: Fact(round(percent, 1), source, official.date) for llm, percent in named if llm is not None
+    }
 
 
 def prices_source(today: date | None = None) -> str:
@@ -250,6 +307,9 @@ def _table(row: LLMFacts) -> str:
         parts += [] if price.up_to is None else [f"up_to = {price.up_to}"]
         parts += ["deprecated = true"] if price.deprecated else []
         lines.append(f"price = {{ {', '.join(parts)}, {_origin(row.price)} }}")
+    if row.alpaca_eval is not None:
+        figure = row.alpaca_eval
+        lines.append(f"alpaca_eval = {{ value = {_scalar(figure.value)}, {_origin(figure)} }}")
     if row.ratings is not None:
         rated = row.ratings.value
         lines += [f"[{json.dumps(row.name)}.ratings]", f"rated_as = {_scalar(rated.rated_as)}"]

@@ -80,7 +80,7 @@ class LLMFacts:
     Attributes:
         name: Its name in the catalogue.
         aliases: Its names in benchmarks; “benchmark:name” holds in that benchmark only.
-        variant_of: The LLM that it is a setting of, whose facts are its own but for ratings; empty if none.
+        variant_of: The LLM that it is a setting of, whose facts it has but for ``OF_ITS_OWN``; empty if none.
         arena: Its name at LMArena; empty if it has none.
         arena_differs: As ``HumanRatings.differs``.
         priced_as: “provider:model” in the package genai-prices; empty if it is not sold there.
@@ -88,6 +88,8 @@ class LLMFacts:
         parameters: In billions.
         active_parameters: In billions, those that are used for one token.
         context: Tokens that can be read at a time.
+        alpaca_eval: AlpacaEval 2's length-controlled win rate against GPT-4 Turbo, in percent: by verdicts of
+            GPT-4 Turbo, not of people (Dubois et al. 2024, https://arxiv.org/abs/2404.04475).
     """
 
     name: str
@@ -107,6 +109,7 @@ class LLMFacts:
     context: Fact[int] | None = None
     price: Fact[Price] | None = None
     ratings: Fact[HumanRatings] | None = None
+    alpaca_eval: Fact[float] | None = None
 
     def with_more(self, more: LLMFacts) -> LLMFacts:
         """Return these facts with those of another table over them; aliases of both hold."""
@@ -119,6 +122,8 @@ class LLMFacts:
 
 FACTS = tuple(item.name for item in fields(LLMFacts) if str(item.type).startswith("Fact["))
 """The keys that hold facts."""
+OF_ITS_OWN = ("ratings", "alpaca_eval")
+"""Those that a variant does not have from what it is a variant of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,5 +181,6 @@ def _complete(llm: LLMFacts, given: Mapping[str, LLMFacts]) -> LLMFacts:
             f"{'not in the catalogue' if whole is None else 'a variant itself'}: "
             "name an LLM that is no variant."
         )
-    inherited = {key: getattr(whole, key) for key in FACTS if key != "ratings" and getattr(llm, key) is None}
+    lacking = (key for key in FACTS if key not in OF_ITS_OWN and getattr(llm, key) is None)
+    inherited = {key: getattr(whole, key) for key in lacking}
     return replace(llm, **inherited)

@@ -45,6 +45,8 @@ def sourced_facts(facts: LLMFacts) -> dict[str, Any]:
     for key in ("organisation", "released", "open_weights", "licence", "parameters", "active_parameters"):
         if (fact := getattr(facts, key)) is not None:
             found[key] = asdict(fact)
+    if facts.alpaca_eval is not None:
+        found["alpaca_eval"] = asdict(facts.alpaca_eval)
     if facts.context is not None:
         found["context"] = asdict(facts.context)
     if (price := facts.price) is not None:

@@ -60,6 +60,7 @@ Date = Annotated[str, BeforeValidator(_date_text), AfterValidator(checked_date)]
 Billions = Annotated[float, Field(gt=0)]
 Dollars = Annotated[float, Field(ge=0)]
 Tokens = Annotated[int, Field(ge=1)]
+Percent = Annotated[float, Field(gt=0, lt=100)]
 
 
 class _Sourced(_Table):
@@ -112,6 +113,7 @@ class LLMTable(_Sourced):
     context: Annotated[_Given[Tokens], BeforeValidator(_as_table)] | None = None
     price: _PriceTable | None = None
     ratings: _RatingTable | None = None
+    alpaca_eval: Annotated[_Given[Percent], BeforeValidator(_as_table)] | None = None
 
 
 def load_catalogue(own: Path | None = None) -> Catalogue:

@@ -139,6 +139,14 @@ def ratings_of(
     return np.array([np.nan if rating is None else rating.rating for rating in found], dtype=np.float64)
 
 
+def published_of(llms: Sequence[str], catalogue: Catalogue, benchmark: str = "") -> NDArray[np.float64]:
+    """Return win rates of L LLMs on AlpacaEval's leaderboard ``[L]``, in log-odds; NaN where it has none."""
+    facts = (catalogue.facts(llm, benchmark).alpaca_eval for llm in llms)
+    percent = np.array([np.nan if fact is None else fact.value for fact in facts], dtype=np.float64)
+    log_odds: NDArray[np.float64] = np.log(percent / (100.0 - percent))
+    return log_odds
+
+
 def kind_of(category: str) -> str:
     """Return the kind of votes by which ∅ ranks on a benchmark's category; ``OVERALL`` if no kind is its own.
 

@@ -123,6 +123,8 @@ def facts_table(facts: LLMFacts) -> str:
         ("Price", facts.price, _price_in_words),
         ("Human rating", facts.ratings, _rating_in_words),
     ]
+    if facts.alpaca_eval is not None:
+        written.append(("AlpacaEval 2", facts.alpaca_eval, _win_rate_in_words))
     if facts.active_parameters is not None:
         written.insert(5, ("Active for one token", facts.active_parameters, _billions))
     rows = [
@@ -140,6 +142,10 @@ def facts_table(facts: LLMFacts) -> str:
 
 def _billions(value: float) -> str:
     return f"{value:g} billion"
+
+
+def _win_rate_in_words(percent: float) -> str:
+    return f"{percent:g} % against GPT-4 Turbo, says GPT-4 Turbo"
 
 
 def _price_in_words(price: Price) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
+from scipy.optimize import nnls
 
 from leaderboard.statistics.anchoring import FEWEST
 from leaderboard.statistics.duels import Margins
@@ -43,7 +44,13 @@ class _Apart:
     shared: _Array
 
 
-def with_foretold(rating: _Array, features: NDArray[np.integer], margins: Margins, used: Mask) -> _Array:
+def with_foretold(
+    rating: _Array,
+    features: NDArray[np.integer],
+    margins: Margins,
+    used: Mask,
+    published: _Array | None = None,
+) -> _Array:
     """Return the ratings with those of other LLMs foretold ``[L]``, NaN for who shares too few queries.
 
     Args:
@@ -52,11 +59,30 @@ def with_foretold(rating: _Array, features: NDArray[np.integer], margins: Margin
         features: Of each response ``[L, Q, D]``; those of missing ones are not looked at.
         margins: Of each response by a judge.
         used: The queries to look at ``[Q]``.
+        published: What another leaderboard says of each LLM ``[L]``, in any unit of which more is better, NaN
+            where it says nothing. Of an LLM it knows, the rating is foretold from this and the margins.
     """
     rated = np.flatnonzero(np.isfinite(rating))
     if len(rated) < FEWEST or len(rated) == len(rating):
         return rating
     apart = _differences(features[:, used], margins, used, rated)
+    elsewhere = np.full(len(rating), np.nan) if published is None else published
+    known_elsewhere = np.isfinite(elsewhere)
+    if known_elsewhere[rated].sum() < FEWEST:
+        known_elsewhere = np.zeros(len(rating), dtype=np.bool_)
+    unrated = np.isnan(rating)
+    found = rating.copy()
+    by_answers = np.flatnonzero(unrated & ~known_elsewhere)
+    if len(by_answers):
+        found[by_answers] = _by_answers(rating, apart, rated)[by_answers]
+    by_figures = np.flatnonzero(unrated & known_elsewhere)
+    if len(by_figures):
+        found[by_figures] = _by_figures(rating, apart, rated, elsewhere)[by_figures]
+    return np.clip(found, np.nanmin(rating), np.nanmax(rating))
+
+
+def _by_answers(rating: _Array, apart: _Apart, rated: NDArray[np.intp]) -> _Array:
+    """Return what the margins and, of what they leave, the features foretell ``[L]``."""
     known = apart.shared >= _SHARED
     one, other = np.nonzero(np.triu(known[rated], k=1))
     ahead = rating[rated[one]] - rating[rated[other]]
@@ -64,14 +90,34 @@ def with_foretold(rating: _Array, features: NDArray[np.integer], margins: Margin
     by_judge, inputs = apart.margins[rated[one], other], apart.features[rated[one], other]
     scale = max(0.0, float((weight * by_judge) @ ahead / max(float((weight * by_judge) @ by_judge), 1e-9)))
     direction = _ridge(inputs, ahead - scale * by_judge, weight)
-    found = rating.copy()
-    for llm in np.flatnonzero(np.isnan(rating)):
-        rivals = np.flatnonzero(known[llm])
-        if len(rivals) >= _RIVALS:
-            further = scale * apart.margins[llm, rivals] + apart.features[llm, rivals] @ direction
-            foretold = np.average(rating[rated[rivals]] + further, weights=np.sqrt(apart.shared[llm, rivals]))
-            found[llm] = np.clip(foretold, np.nanmin(rating), np.nanmax(rating))
-    return found
+    return _foretold(rating[rated], scale * apart.margins + apart.features @ direction, apart.shared, known)
+
+
+def _by_figures(rating: _Array, apart: _Apart, rated: NDArray[np.intp], published: _Array) -> _Array:
+    """Return what the margins and another leaderboard's figures foretell ``[L]``."""
+    known = (apart.shared >= _SHARED) & np.isfinite(published)[:, np.newaxis] & np.isfinite(published[rated])
+    inputs = np.stack([apart.margins, published[:, np.newaxis] - published[rated]], axis=2)
+    inputs = np.where(known[..., np.newaxis], inputs, 0.0)
+    one, other = np.nonzero(np.triu(known[rated], k=1))
+    ahead = rating[rated[one]] - rating[rated[other]]
+    root = np.sqrt(np.sqrt(apart.shared[rated[one], other]))
+    says, _ = nnls(inputs[rated[one], other] * root[:, np.newaxis], ahead * root)
+    return _foretold(rating[rated], inputs @ says, apart.shared, known)
+
+
+def _foretold(rating: _Array, further: _Array, shared: _Array, known: NDArray[np.bool_]) -> _Array:
+    """Return the ratings that LLMs have by how much further they are than R rated ones ``[L]``.
+
+    Args:
+        rating: Of the rated ones ``[R]``.
+        further: Than each of them ``[L, R]``.
+        shared: Queries that both answered ``[L, R]``.
+        known: Whether they can be compared ``[L, R]``; with fewer than ``_RIVALS`` nothing is foretold, NaN.
+    """
+    weight = np.where(known, np.sqrt(shared), 0.0)
+    total = weight.sum(axis=1)
+    mean = ((rating + further) * weight).sum(axis=1) / np.maximum(total, 1e-9)
+    return np.where(known.sum(axis=1) >= _RIVALS, mean, np.nan)
 
 
 def _differences(

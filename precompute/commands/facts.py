@@ -23,6 +23,13 @@ def llm_facts(
     ratings_date: Annotated[
         str | None, typer.Option(metavar="DATE", help="As of when these are: 2025-12 or 2025-12-03.")
     ] = None,
+    alpaca_eval: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="AlpacaEval's leaderboard_alpaca_eval_2.csv; without it win rates stay."
+        ),
+    ] = None,
+    alpaca_eval_date: Annotated[str | None, typer.Option(metavar="DATE", help="As of when it is.")] = None,
     benchmark: Annotated[
         list[str] | None,
         typer.Option(metavar="SLUG", help="Report on this benchmark's LLMs; repeatable. Default all."),
@@ -30,14 +37,15 @@ def llm_facts(
     out: Annotated[Path, typer.Option(metavar="FILE.toml", help="Where the figures go.")] = FIGURES_FILE,
     report_only: Annotated[bool, typer.Option("--report-only", help="Write nothing.")] = False,
 ) -> None:
-    """Refresh prices, context windows and human ratings of LLMs, and report what is not known of them."""
+    """Refresh prices, context windows, ratings and win rates of LLMs; report what is not known of them."""
     if (ratings is None) != (ratings_date is None):
         raise PrecomputeError("Give --ratings and --ratings-date together: a rating needs its date.")
-    if ratings_date is not None:
-        try:
-            checked_date(ratings_date)
-        except ValueError as error:
-            raise PrecomputeError(f"--ratings-date {ratings_date!r} {error}.") from None
+    if (alpaca_eval is None) != (alpaca_eval_date is None):
+        raise PrecomputeError(
+            "Give --alpaca-eval and --alpaca-eval-date together: a win rate needs its date."
+        )
+    _check_date("--ratings-date", ratings_date)
+    _check_date("--alpaca-eval-date", alpaca_eval_date)
     try:
         from precompute import llm_facts as facts  # noqa: PLC0415  # the only one that needs the package
     except ModuleNotFoundError as error:
@@ -48,7 +56,10 @@ def llm_facts(
         arena = None
         if ratings is not None and ratings_date is not None:
             arena = facts.read_arena_tables(ratings, ratings_date)
-        rows = facts.refreshed(by_hand, arena, before)
+        official = None
+        if alpaca_eval is not None and alpaca_eval_date is not None:
+            official = facts.read_alpaca_eval(alpaca_eval, alpaca_eval_date)
+        rows = facts.refreshed(by_hand, arena, before, official=official)
         out.write_text(facts.figures_text(rows), encoding="utf-8")
         typer.echo(f"{out.name}: figures of {quantity(len(rows), 'LLM')}, prices by {facts.prices_source()}.")
         for line in () if arena is None else facts.disagreements(by_hand, arena):
@@ -62,3 +73,12 @@ def llm_facts(
             names = [llm.name for llm in get_benchmark(session, find_benchmark(session, slug)).llms]
             lines = facts.missing_lines(catalogue, names, slug)
             typer.echo("\n".join(f"{slug}, {line}" for line in lines))
+
+
+def _check_date(option: str, given: str | None) -> None:
+    if given is None:
+        return
+    try:
+        checked_date(given)
+    except ValueError as error:
+        raise PrecomputeError(f"{option} {given!r} {error}.") from None

@@ -112,7 +112,7 @@ class TestRank:
 
         assert code == 0
         assert [row.split(",")[1] for row in rows[1:]] == [
-            f"Meta-Llama-3.1-{size}-Instruct-Turbo" for size in ("70B", "405B", "8B")
+            f"Meta-Llama-3.1-{size}-Instruct-Turbo" for size in ("405B", "70B", "8B")
         ]
         assert set(rows) < set(every_row)
         assert "note: 3 of 47 LLMs are listed, 44 hidden" in err

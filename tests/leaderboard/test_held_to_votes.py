@@ -2,17 +2,22 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from crm.criteria import CriteriaSet
+from leaderboard.benchmark import response_features
 from leaderboard.llm_facts.catalogue import OVERALL
 from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.llm_facts.votes import CREATIVE, kind_of, ratings_of
+from leaderboard.request import measuring
 from leaderboard.result import Leaderboard
 from leaderboard.sentences import preferred_on_average
 from leaderboard.service import Service
 from leaderboard.statistics.bradley_terry import bradley_terry
 from leaderboard.statistics.duels import Margins, coverage
+from leaderboard.statistics.foretelling import with_foretold
+from leaderboard.statistics.style_control import Control
 from leaderboard.view import Against, View
 
 CURRENT = View("modern")
@@ -88,12 +93,66 @@ def test_a_pair_with_an_llm_that_nobody_rated_says_so(service: Service, shown: L
     assert any("that people would probably rate" in reason.text for reason in verdict.reasons)
 
 
-def test_where_nobody_is_rated_and_against_a_baseline_nothing_is_held(service: Service) -> None:
+def test_where_nobody_is_rated_nothing_is_held(service: Service) -> None:
     assert service.leaderboard(View("dailybench", against=Against.ALL)).n_by_votes == 0
-    assert service.leaderboard(View("alpaca-eval")).n_by_votes == 0
+    assert service.leaderboard(View("dailybench")).n_by_votes == 0
+
+
+def test_against_a_rated_baseline_llms_stand_as_people_rate_them(service: Service) -> None:
+    board = service.leaderboard(View("alpaca-eval"))
+    rating = ratings_of(board.ranking.llms, known_catalogue(), "alpaca-eval")
+    rated = np.isfinite(rating)
+
+    assert board.n_by_votes == rated.sum() >= 30
+    assert board.n_by_figures == 15
+    assert spearmanr(board.ranking.win_rate[rated], rating[rated])[0] > 0.95
+
+
+def test_against_a_baseline_a_pair_without_criteria_names_the_votes(service: Service) -> None:
+    view = View("alpaca-eval")
+    llm = service.leaderboard(view).ranking.llms[-1]
+    query = service.query_scores(view, llm)[0].query
+    report = service.pair_report(view, llm, query)
+    [verdict] = report.verdicts
+
+    assert verdict.prob == pytest.approx(report.prob, abs=1e-3)
+    assert "rate" in verdict.reasons[0].text
+
+
+def test_where_length_is_taken_out_the_judge_alone_ranks(service: Service) -> None:
+    assert service.leaderboard(View("alpaca-eval", control=Control.LENGTH)).n_by_votes == 0
+
+
+def test_what_alpaca_eval_published_helps_where_a_rating_is_taken_for_unknown(service: Service) -> None:
+    benchmark = service.benchmark("alpaca-eval")
+    request = service.scored(View("alpaca-eval", against=Against.ALL)).request
+    margins = service.margins(benchmark, measuring(request.crm), CriteriaSet())
+    queries, rating = max(request.ratings_by_kind, key=lambda kind: int(kind[0].sum()))
+    features = response_features(benchmark)
+    assert features is not None
+    rated = np.flatnonzero(np.isfinite(rating))
+
+    def foretold(published: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array(
+            [
+                with_foretold(
+                    np.where(np.arange(len(rating)) == llm, np.nan, rating),
+                    *(features, margins, queries, published),
+                )[llm]
+                for llm in rated
+            ]
+        )
+
+    unknown = foretold(np.full_like(request.published, np.nan))
+    known = foretold(request.published)
+
+    assert spearmanr(known, rating[rated])[0] > 0.9
+    assert np.square(known - rating[rated]).mean() < np.square(unknown - rating[rated]).mean()
 
 
 def test_it_is_said_how_many_stand_by_votes() -> None:
-    assert preferred_on_average(0, 8) == "This is the judge’s guess at what people prefer on average."
-    assert "(49 of 64; the others as their answers foretell)" in preferred_on_average(49, 64)
-    assert "LMArena, and" in preferred_on_average(64, 64)
+    assert preferred_on_average(0, 0, 8) == "This is the judge’s guess at what people prefer on average."
+    assert "(49 of 64; the others as their answers foretell)" in preferred_on_average(49, 0, 64)
+    assert "as their answers and AlpacaEval’s win rates foretell)" in preferred_on_average(32, 16, 48)
+    assert "foretell, of 15 also AlpacaEval’s win rates)" in preferred_on_average(32, 15, 48)
+    assert "LMArena, and" in preferred_on_average(64, 0, 64)

@@ -16,6 +16,7 @@ from precompute.llm_facts import (
     figures_text,
     missing_lines,
     prices_date,
+    read_alpaca_eval,
     read_arena_tables,
     refreshed,
 )
@@ -106,6 +107,46 @@ def test_a_name_that_genai_prices_does_not_have_is_refused(priced_as: str, said:
     assert str(refused.value).endswith("correct its 'priced_as' or take it out.")
 
 
+LEADERBOARD = """,win_rate,length_controlled_winrate
+gpt-4.1,50.0,57.04
+gpt-4.1-long,80.0,31.2
+somebody,1.0,1.0
+"""
+
+
+def test_alpaca_evals_win_rates_are_those_of_the_llm_that_is_called_so(tmp_path: Path) -> None:
+    file = tmp_path / "leaderboard.csv"
+    file.write_text(LEADERBOARD)
+    rows = refreshed(BY_HAND, None, NOTHING, TODAY, read_alpaca_eval(file, "2025-01"))
+    found = {row.name: row.alpaca_eval for row in rows}
+    before = Catalogue.of(rows)
+
+    assert found["gpt-4.1"] == Fact(57.0, "AlpacaEval 2, length-controlled", "2025-01")
+    assert found["gpt-4.1-long"] == Fact(31.2, "AlpacaEval 2, length-controlled", "2025-01")
+    assert found["gemini"] is None
+    assert refreshed(BY_HAND, None, before, TODAY) == rows
+    (tmp_path / "figures.toml").write_text(figures_text(rows))
+    assert {row.name: row.alpaca_eval for row in read_catalogue([tmp_path / "figures.toml"])} == found
+
+
+def test_a_variant_has_no_win_rate_from_what_it_is_a_variant_of() -> None:
+    whole = LLMFacts("a", "A", alpaca_eval=Fact(50.0, "us", "2025"), context=Fact(8, "us", "2025"))
+    both = Catalogue.of([whole, LLMFacts("b", "B", variant_of="a")])
+
+    assert both.facts("b").alpaca_eval is None
+    assert both.facts("b").context == whole.context
+
+
+@pytest.mark.parametrize("text", ["", "llm,win_rate\na,50\n", ",length_controlled_winrate\na,high\n", "a\n"])
+def test_a_damaged_leaderboard_of_alpaca_eval_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "leaderboard.csv"
+    with pytest.raises(PrecomputeError, match=r"leaderboard\.csv"):
+        read_alpaca_eval(file, "2025-01")
+    file.write_text(text)
+    with pytest.raises(PrecomputeError, match="it must hold LLMs in the first column"):
+        read_alpaca_eval(file, "2025-01")
+
+
 def test_damaged_tables_of_lmarena_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PrecomputeError, match="there is no such file"):
         read_arena_tables(tmp_path, "2025-12")
@@ -154,9 +195,10 @@ def test_the_bundled_prices_are_those_of_the_pinned_package() -> None:
 
 
 @pytest.mark.corpora
-def test_the_bundled_ratings_are_those_of_lmarena() -> None:
+def test_the_bundled_figures_are_those_of_lmarena_and_alpaca_eval() -> None:
     arena = read_arena_tables(CORPORA / "lmarena_ratings", "2025-12")
-    rows = refreshed(read_catalogue([FACTS_FILE]), arena, NOTHING, TODAY)
+    official = read_alpaca_eval(CORPORA / "alpaca_eval" / "leaderboard_alpaca_eval_2.csv", "2025-01")
+    rows = refreshed(read_catalogue([FACTS_FILE]), arena, NOTHING, TODAY, official)
     assert FIGURES_FILE.read_text("utf-8") == figures_text(rows)
 
 
@@ -203,6 +245,15 @@ def test_the_command_refuses_ratings_without_their_date(run: Run, tmp_path: Path
     code, _, said = run("llm-facts", "--ratings", tmp_path, "--ratings-date", "December")
     assert code == 2
     assert said.startswith("error: --ratings-date 'December' is no date: write 2025-04-14")
+
+
+def test_the_command_refuses_win_rates_without_their_date(run: Run, tmp_path: Path) -> None:
+    code, _, said = run("llm-facts", "--alpaca-eval", tmp_path / "leaderboard.csv")
+
+    assert (code, said) == (
+        2,
+        "error: Give --alpaca-eval and --alpaca-eval-date together: a win rate needs its date.\n",
+    )
 
 
 def test_a_report_alone_writes_nothing(run: Run, tmp_path: Path) -> None:

@@ -48,6 +48,30 @@ def test_what_the_judge_knows_is_used_first() -> None:
     assert agreement(knowing) > 0.9 > agreement(ignorant)
 
 
+def test_another_leaderboard_that_knows_more_is_believed_of_those_it_ranks() -> None:
+    published = (RATING - 1300) / 100 + np.random.default_rng(5).normal(0, 0.02, LLMS)
+    everywhere = with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, published)
+    half = np.arange(LLMS) % 8 == 0
+    partly = with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, np.where(half, np.nan, published))
+
+    assert agreement(everywhere) > max(0.97, agreement(foretold()))
+    np.testing.assert_array_equal(partly[half], foretold()[half])
+    np.testing.assert_array_equal(everywhere[~UNRATED], RATING[~UNRATED])
+
+
+def test_another_leaderboard_that_runs_against_the_ratings_is_not_believed() -> None:
+    ranked = with_foretold(GIVEN, ANSWERS, margins(1.0), EVERYTHING, -RATING)
+    nothing_said = with_foretold(GIVEN, ANSWERS, margins(1.0), EVERYTHING, np.zeros(LLMS))
+
+    np.testing.assert_allclose(ranked, nothing_said)
+
+
+def test_another_leaderboard_that_knows_few_of_the_rated_is_not_heard() -> None:
+    few = np.where(UNRATED | (np.cumsum(~UNRATED) < FEWEST), RATING, np.nan)
+
+    np.testing.assert_array_equal(with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, few), foretold())
+
+
 def test_a_judge_that_runs_against_the_ratings_is_not_believed() -> None:
     against = foretold(by_judge=margins(-1.0))
 
