@@ -4,8 +4,8 @@
 
 ∅ is held to LMArena's ratings LLM by LLM, on creative topics to those by votes on creative writing, so it
 agrees with them as far as duels that are won or lost can. What it is worth for an LLM that nobody rated is
-seen by taking each one's ratings for unknown in turn, and where AlpacaEval's win rates help to foretell them,
-these as well.
+seen by taking each one's ratings for unknown in turn, then AlpacaEval's win rates as well, then size and
+release.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from leaderboard.llm_facts.files import known_catalogue
 from leaderboard.llm_facts.votes import CREATIVE, kind_of, ratings_of
 from leaderboard.request import measuring
 from leaderboard.service import Service, held_to_votes
-from leaderboard.statistics.anchoring import FEWEST
 from leaderboard.statistics.bradley_terry import bradley_terry
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.duels import Margins, coverage
@@ -38,6 +37,8 @@ from leaderboard.view import DEFAULT_BENCHMARK, Against, View
 
 app = typer.Typer(add_completion=False)
 _CREATIVE = "creative"
+_WIN_RATE = 2
+"""Column of AlpacaEval's win rates in what is known of LLMs."""
 
 
 @app.command()
@@ -54,25 +55,23 @@ def measure(
         for category in (OVERALL, CREATIVE)
     )
     shown = service.scored(View(benchmark, against=Against.ALL))
-    held, by_kind, published = shown.judged, shown.request.ratings_by_kind, shown.request.published
+    held, by_kind, known = shown.judged, shown.request.ratings_by_kind, shown.request.known
     assert isinstance(held, Margins)
     everything = np.ones(loaded.n_queries, dtype=np.bool_)
     fiction = np.array([kind_of(query.category) == CREATIVE for query in loaded.record.queries])
     unknown, unknown_creative = (
-        _left_out(loaded, by_judge, by_kind, published, used) for used in (everything, fiction)
+        _left_out(loaded, by_judge, by_kind, known, used) for used in (everything, fiction)
     )
-    nothing = np.full_like(published, np.nan)
+    nothing = np.full_like(known, np.nan)
     by_answers = _left_out(loaded, by_judge, by_kind, nothing, everything)
+    by_facts = _left_out(loaded, by_judge, by_kind, known[:, :_WIN_RATE], everything)
     cases = (
         ("as shown", "all", _strengths(loaded, held, everything), overall),
         ("as shown", _CREATIVE, _strengths(loaded, held, fiction), creative),
         ("each LLM's own ratings taken for unknown", "all", unknown, overall),
         ("each LLM's own ratings taken for unknown", _CREATIVE, unknown_creative, creative),
-        *(
-            [("… and AlpacaEval's win rates too", "all", by_answers, overall)]
-            if np.isfinite(published[np.isfinite(overall)]).sum() >= FEWEST
-            else []
-        ),
+        ("… and AlpacaEval's win rates", "all", by_facts, overall),
+        ("… and all else that is known of LLMs", "all", by_answers, overall),
         ("the judge alone", "all", _strengths(loaded, by_judge, everything), overall),
         ("the judge alone", _CREATIVE, _strengths(loaded, by_judge, fiction), creative),
     )
@@ -99,7 +98,7 @@ def _left_out(
     benchmark: LoadedBenchmark,
     margins: Margins,
     by_kind: Sequence[tuple[Mask, NDArray[np.float64]]],
-    published: NDArray[np.float64],
+    known: NDArray[np.float64],
     used: Mask,
 ) -> NDArray[np.float64]:
     """Return the strength of each rated LLM on the queries in use as if nobody had rated it ``[L]``."""
@@ -107,7 +106,7 @@ def _left_out(
     for llm in range(len(found)):
         others = np.arange(len(found)) != llm
         unknown = [(queries, np.where(others, rating, np.nan)) for queries, rating in by_kind]
-        held = held_to_votes(benchmark, margins, unknown, published)
+        held = held_to_votes(benchmark, margins, unknown, known)
         found[llm] = _strengths(benchmark, held, used, soft=True)[llm]
     return found
 

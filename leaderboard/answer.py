@@ -342,7 +342,7 @@ class _Maker:
         board, found = self.leaderboard, []
         ranks = board.ranking.ranks
         if not board.view.criteria:
-            found.append(preferred_on_average(board.n_by_votes, board.n_by_figures, len(board.ranking.llms)))
+            found.append(preferred_on_average(board.n_by_votes, len(board.ranking.llms)))
             found.append("Say what you like to get an answer of your own.")
         if better := sum(rank < ranks[first] for rank in ranks.values()):
             hidden = f"{quantity(better, 'LLM')} that {'ranks' if better == 1 else 'rank'} higher"

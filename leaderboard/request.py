@@ -23,13 +23,13 @@ from crm.protocol import (
 )
 from crm.registry import DEFAULT
 from leaderboard.amounts import mean_amounts
-from leaderboard.benchmark import LoadedBenchmark, embed_command
+from leaderboard.benchmark import LoadedBenchmark, embed_command, response_features
 from leaderboard.cache import SharedCache
 from leaderboard.errors import LeaderboardError
 from leaderboard.judged import Judged
 from leaderboard.llm_facts.catalogue import Catalogue
 from leaderboard.llm_facts.files import known_catalogue
-from leaderboard.llm_facts.votes import kind_of, published_of, ratings_of, ratings_on
+from leaderboard.llm_facts.votes import kind_of, known_of, ratings_of, ratings_on
 from leaderboard.result import Judging, Leaderboard
 from leaderboard.selection import chosen_parts, lists_of_queries, topic_weights_with
 from leaderboard.sentences import (
@@ -43,6 +43,7 @@ from leaderboard.statistics.answered import Answered
 from leaderboard.statistics.bradley_terry import BradleyTerry, bradley_terry, duels_by_category
 from leaderboard.statistics.correlation import correlate
 from leaderboard.statistics.duels import Coverage, Margins, coverage
+from leaderboard.statistics.foretelling import FORETOLD_ERROR
 from leaderboard.statistics.ranking import (
     Estimate,
     JudgeError,
@@ -283,16 +284,16 @@ class Request:
         return tuple((np.isin(index, categories), rating) for categories, rating in kinds)
 
     @cached_property
-    def published(self) -> NDArray[np.float64]:
-        """What AlpacaEval's leaderboard says of all respondents ``[R]``, in log-odds; NaN where nothing."""
+    def known(self) -> NDArray[np.float64]:
+        """What ratings of all respondents can be foretold from besides their answers ``[R, F]``."""
         benchmark = self.benchmark
-        return _published(known_catalogue(), benchmark.respondents, benchmark.record.info.slug)
+        return _known(known_catalogue(), benchmark.respondents, benchmark.record.info.slug)
 
     @property
     def ratings_key(self) -> Hashable:
         """What changes with the ratings and with what they are foretold from."""
         by_kind = tuple((queries.tobytes(), rating.tobytes()) for queries, rating in self.ratings_by_kind)
-        return by_kind, self.published.tobytes()
+        return by_kind, self.known.tobytes()
 
     @property
     def is_held_to_votes(self) -> bool:
@@ -318,14 +319,6 @@ class Request:
     def n_by_votes(self) -> int:
         """How many LLMs stand under ∅ as people's votes say."""
         return int(np.isfinite(self.ratings).sum()) if self.is_held_to_votes else 0
-
-    @property
-    def n_by_figures(self) -> int:
-        """Of how many others AlpacaEval's leaderboard helps to foretell what people would rate."""
-        if not self.is_held_to_votes:
-            return 0
-        published = self.published[[self.benchmark.respondents.index(llm) for llm in self.llms]]
-        return int((np.isfinite(published) & np.isnan(self.ratings)).sum())
 
     @property
     def scoring(self) -> Hashable:
@@ -414,7 +407,8 @@ class Request:
         by_judge = float(np.average(errors, weights=[self._counts(queries) for _, queries in self.lists]))
         if self.criteria or not self.n_by_votes:
             return by_judge
-        return np.where(np.isfinite(self.ratings), min(VOTES_ERROR, by_judge), by_judge)
+        foretold = by_judge if response_features(self.benchmark) is None else min(FORETOLD_ERROR, by_judge)
+        return np.where(np.isfinite(self.ratings), min(VOTES_ERROR, by_judge), foretold)
 
     def coverage(self, margins: Margins, counted: Mask) -> Coverage:
         """Return who answered what of the counted queries, and can be compared with the others."""
@@ -544,7 +538,6 @@ class Request:
             misses={llm: tuple(compress(self.musts, row)) for llm, row in missed if row.any()},
             against=self.against,
             n_by_votes=self.n_by_votes,
-            n_by_figures=self.n_by_figures,
             answered=dict(zip(self.llms, shares, strict=False)),
             not_compared={} if judged is None else self._not_compared(judged, counted),
             nobody_complete=judged is not None
@@ -615,9 +608,9 @@ def _ratings(catalogue: Catalogue, llms: tuple[str, ...], slug: str) -> NDArray[
 
 
 @lru_cache(maxsize=16)
-def _published(catalogue: Catalogue, llms: tuple[str, ...], slug: str) -> NDArray[np.float64]:
-    """Return what AlpacaEval's leaderboard says of the LLMs ``[L]``; nobody may write to it."""
-    return published_of(llms, catalogue, slug)
+def _known(catalogue: Catalogue, llms: tuple[str, ...], slug: str) -> NDArray[np.float64]:
+    """Return what ratings can be foretold from ``[L, F]``; nobody may write to it."""
+    return known_of(llms, catalogue, slug)
 
 
 @lru_cache(maxsize=16)

@@ -89,7 +89,6 @@ class Leaderboard:
         against: What LLMs are compared with.
         answered: The share of the counted queries that each LLM answered; empty while nothing is judged.
         n_by_votes: How many LLMs stand under ∅ as people's votes say.
-        n_by_figures: Of how many others AlpacaEval's leaderboard helps to foretell what people would rate.
         not_compared: Why an LLM cannot be compared with the others, by its name; it stands unranked at the
             end of ``ranking``.
         nobody_complete: Whether LLMs are ranked by a part of what was chosen, as no two answered all parts.
@@ -121,7 +120,6 @@ class Leaderboard:
     against: Against = Against.BASELINE
     answered: Mapping[str, float] = field(default_factory=dict)
     n_by_votes: int = 0
-    n_by_figures: int = 0
     not_compared: Mapping[str, str] = field(default_factory=dict)
     nobody_complete: bool = False
     too_few: tuple[str, ...] = ()

@@ -384,23 +384,12 @@ NOT_COMPARED = "Not compared"
 """Above the LLMs that cannot be ranked against the others."""
 
 
-def preferred_on_average(n_by_votes: int, n_by_figures: int, n_llms: int) -> str:
-    """Return what the default ranking is.
-
-    Args:
-        n_by_votes: How many of its LLMs stand as people's votes say.
-        n_by_figures: Of how many others AlpacaEval's leaderboard helps to foretell it.
-        n_llms: How many there are.
-    """
+def preferred_on_average(n_by_votes: int, n_llms: int) -> str:
+    """Return what the default ranking is, of whose LLMs so many stand as people's votes say."""
     if not n_by_votes:
         return "This is the judge’s guess at what people prefer on average."
-    if not n_by_figures:
-        by = "their answers foretell"
-    elif n_by_figures == n_llms - n_by_votes:
-        by = "their answers and AlpacaEval’s win rates foretell"
-    else:
-        by = f"their answers foretell, of {n_by_figures} also AlpacaEval’s win rates"
-    rest = "" if n_by_votes >= n_llms else f" ({n_by_votes} of {n_llms}; the others as {by})"
+    others = "the others as their answers and what is known of them foretell"
+    rest = "" if n_by_votes >= n_llms else f" ({n_by_votes} of {n_llms}; {others})"
     return (
         f"This is what people prefer on average: LLMs stand as they are rated on LMArena{rest}, "
         "and the judge says on which topics they are stronger."

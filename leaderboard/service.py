@@ -432,7 +432,7 @@ class Service:
         """Return the margins under ∅ with LLMs as strong as people rate them, where enough are rated."""
         return self._kept.margins.get(
             (request.benchmark_key, request.ratings_key),
-            lambda: held_to_votes(request.benchmark, margins, request.ratings_by_kind, request.published),
+            lambda: held_to_votes(request.benchmark, margins, request.ratings_by_kind, request.known),
         )
 
     def topic_scores(self, view: View, llm: str) -> list[TopicScore]:
@@ -637,20 +637,21 @@ def held_to_votes(
     benchmark: LoadedBenchmark,
     margins: Margins,
     by_kind: Iterable[tuple[Mask, NDArray[np.float64]]],
-    published: NDArray[np.float64] | None = None,
+    known: NDArray[np.float64] | None = None,
 ) -> Margins:
     """Return margins ``[R, Q]`` of all respondents with LLMs as strong as people rate them.
 
-    What nobody rated is foretold where the benchmark stores how the LLMs answer.
+    What nobody rated is foretold from how the LLMs answer, where the benchmark stores it, and from what is
+    known of them.
 
     Args:
         by_kind: Queries ``[Q]`` and the ratings that hold on these ``[R]``, in Elo points, NaN for none.
-        published: What another leaderboard says of them ``[R]``, see ``with_foretold``.
+        known: What else is known of them ``[R, F]``, see ``with_foretold``.
     """
     topics, categories = benchmark.topic_index, benchmark.category_index
     features = response_features(benchmark)
     held = margins
-    for queries, rating in by_kind:
-        known = rating if features is None else with_foretold(rating, features, margins, queries, published)
-        held = anchored(held, topics, categories, len(benchmark.category_names), known, used=queries)
+    for queries, given in by_kind:
+        rating = given if features is None else with_foretold(given, features, margins, queries, known)
+        held = anchored(held, topics, categories, len(benchmark.category_names), rating, used=queries)
     return held

@@ -139,12 +139,27 @@ def ratings_of(
     return np.array([np.nan if rating is None else rating.rating for rating in found], dtype=np.float64)
 
 
-def published_of(llms: Sequence[str], catalogue: Catalogue, benchmark: str = "") -> NDArray[np.float64]:
-    """Return win rates of L LLMs on AlpacaEval's leaderboard ``[L]``, in log-odds; NaN where it has none."""
-    facts = (catalogue.facts(llm, benchmark).alpaca_eval for llm in llms)
-    percent = np.array([np.nan if fact is None else fact.value for fact in facts], dtype=np.float64)
-    log_odds: NDArray[np.float64] = np.log(percent / (100.0 - percent))
-    return log_odds
+def known_of(llms: Sequence[str], catalogue: Catalogue, benchmark: str = "") -> NDArray[np.float64]:
+    """Return what ratings of L LLMs can be foretold from ``[L, 3]``, NaN where it is not known.
+
+    The logarithm of the parameters, the year and its part of the release, and the win rate on AlpacaEval's
+    leaderboard, in log-odds.
+    """
+    rows = []
+    for llm in llms:
+        facts = catalogue.facts(llm, benchmark)
+        size = np.nan if facts.parameters is None else np.log(facts.parameters.value)
+        year = np.nan if facts.released is None else _in_years(facts.released.value)
+        won = np.nan if facts.alpaca_eval is None else facts.alpaca_eval.value
+        rows.append((size, year, np.log(won / (100.0 - won))))
+    return np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+
+
+def _in_years(date: str) -> float:
+    """Return a day, or the middle of a month or a year, in years."""
+    year, month, day = (*map(float, date.split("-")), *(np.nan, np.nan))[:3]
+    months = 6.0 if np.isnan(month) else month - 1 + (0.5 if np.isnan(day) else (day - 1) / 31)
+    return year + months / 12
 
 
 def kind_of(category: str) -> str:

@@ -1,8 +1,9 @@
-"""Ratings of LLMs that nobody rated, foretold from how they answer.
+"""Ratings of LLMs that nobody rated, foretold from how they answer and from what is known of them.
 
 Who answers alike is rated alike: differences between people's ratings are regressed on mean differences of
-features over the queries that both LLMs answered. A judge's margins come first; ridge regression (Hoerl and
-Kennard 1970, https://doi.org/10.1080/00401706.1970.10488634) then explains of the ratings what they leave.
+features over the queries that both LLMs answered. A judge's margins come first, with what is known of the
+LLMs (how large, how new); ridge regression (Hoerl and Kennard 1970,
+https://doi.org/10.1080/00401706.1970.10488634) then explains of the ratings what these leave.
 ``benchmarks.held_to_votes`` measures what is foretold of LLMs whose ratings are taken for unknown.
 """
 
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
-from scipy.optimize import nnls
 
 from leaderboard.statistics.anchoring import FEWEST
 from leaderboard.statistics.duels import Margins
@@ -21,6 +21,11 @@ from leaderboard.statistics.win_rate import Mask
 
 _PENALTY = 0.3
 """Of the squared weights, in mean squared differences of a feature; results hardly differ from 0.1 to 1."""
+_FACTS_PENALTY = 0.1
+"""The same of what is known of LLMs; at 0.3 results hardly differ."""
+FORETOLD_ERROR = 0.25
+"""By how much what is foretold mistakes the duels of two LLMs, in log-odds: of current LLMs and those of
+2023-24 whose ratings were taken for unknown, 1.96 times as much holds 98 to 100 % of what it was off by."""
 _SHARED = 5
 """Queries that two LLMs both answered, for them to be compared."""
 _RIVALS = 5
@@ -49,7 +54,7 @@ def with_foretold(
     features: NDArray[np.integer],
     margins: Margins,
     used: Mask,
-    published: _Array | None = None,
+    known: _Array | None = None,
 ) -> _Array:
     """Return the ratings with those of other LLMs foretold ``[L]``, NaN for who shares too few queries.
 
@@ -59,65 +64,67 @@ def with_foretold(
         features: Of each response ``[L, Q, D]``; those of missing ones are not looked at.
         margins: Of each response by a judge.
         used: The queries to look at ``[Q]``.
-        published: What another leaderboard says of each LLM ``[L]``, in any unit of which more is better, NaN
-            where it says nothing. Of an LLM it knows, the rating is foretold from this and the margins.
+        known: What else is known of each LLM, such as its size ``[L, F]``, in any units, NaN where it is not;
+            what is known of fewer than ``FEWEST`` rated LLMs is not looked at.
     """
     rated = np.flatnonzero(np.isfinite(rating))
     if len(rated) < FEWEST or len(rated) == len(rating):
         return rating
     apart = _differences(features[:, used], margins, used, rated)
-    elsewhere = np.full(len(rating), np.nan) if published is None else published
-    known_elsewhere = np.isfinite(elsewhere)
-    if known_elsewhere[rated].sum() < FEWEST:
-        known_elsewhere = np.zeros(len(rating), dtype=np.bool_)
-    unrated = np.isnan(rating)
+    shares = apart.shared >= _SHARED
+    one, other = np.nonzero(np.triu(shares[rated], k=1))
+    ahead, weight = rating[rated[one]] - rating[rated[other]], np.sqrt(apart.shared[rated[one], other])
+    facts = _comparable(np.empty((len(rating), 0)) if known is None else known, rated)
+    says = np.concatenate([apart.margins[..., np.newaxis], facts[:, np.newaxis] - facts[rated]], axis=2)
+    by_facts = _margins_first(says[rated[one], other], ahead, weight)
+    left = ahead - says[rated[one], other] @ by_facts
+    direction = _ridge(apart.features[rated[one], other], left, weight)
+    further = says @ by_facts + apart.features @ direction
     found = rating.copy()
-    by_answers = np.flatnonzero(unrated & ~known_elsewhere)
-    if len(by_answers):
-        found[by_answers] = _by_answers(rating, apart, rated)[by_answers]
-    by_figures = np.flatnonzero(unrated & known_elsewhere)
-    if len(by_figures):
-        found[by_figures] = _by_figures(rating, apart, rated, elsewhere)[by_figures]
-    return np.clip(found, np.nanmin(rating), np.nanmax(rating))
+    for llm in np.flatnonzero(np.isnan(rating)):
+        rivals = np.flatnonzero(shares[llm])
+        if len(rivals) >= _RIVALS:
+            theirs, shared = rating[rated[rivals]] + further[llm, rivals], apart.shared[llm, rivals]
+            foretold = np.average(theirs, weights=np.sqrt(shared))
+            found[llm] = np.clip(foretold, np.nanmin(rating), np.nanmax(rating))
+    return found
 
 
-def _by_answers(rating: _Array, apart: _Apart, rated: NDArray[np.intp]) -> _Array:
-    """Return what the margins and, of what they leave, the features foretell ``[L]``."""
-    known = apart.shared >= _SHARED
-    one, other = np.nonzero(np.triu(known[rated], k=1))
-    ahead = rating[rated[one]] - rating[rated[other]]
-    weight = np.sqrt(apart.shared[rated[one], other])
-    by_judge, inputs = apart.margins[rated[one], other], apart.features[rated[one], other]
-    scale = max(0.0, float((weight * by_judge) @ ahead / max(float((weight * by_judge) @ by_judge), 1e-9)))
-    direction = _ridge(inputs, ahead - scale * by_judge, weight)
-    return _foretold(rating[rated], scale * apart.margins + apart.features @ direction, apart.shared, known)
+def _comparable(known: _Array, rated: NDArray[np.intp]) -> _Array:
+    """Return facts in standard deviations of the rated LLMs ``[L, ≤ 2F]``.
 
-
-def _by_figures(rating: _Array, apart: _Apart, rated: NDArray[np.intp], published: _Array) -> _Array:
-    """Return what the margins and another leaderboard's figures foretell ``[L]``."""
-    known = (apart.shared >= _SHARED) & np.isfinite(published)[:, np.newaxis] & np.isfinite(published[rated])
-    inputs = np.stack([apart.margins, published[:, np.newaxis] - published[rated]], axis=2)
-    inputs = np.where(known[..., np.newaxis], inputs, 0.0)
-    one, other = np.nonzero(np.triu(known[rated], k=1))
-    ahead = rating[rated[one]] - rating[rated[other]]
-    root = np.sqrt(np.sqrt(apart.shared[rated[one], other]))
-    says, _ = nnls(inputs[rated[one], other] * root[:, np.newaxis], ahead * root)
-    return _foretold(rating[rated], inputs @ says, apart.shared, known)
-
-
-def _foretold(rating: _Array, further: _Array, shared: _Array, known: NDArray[np.bool_]) -> _Array:
-    """Return the ratings that LLMs have by how much further they are than R rated ones ``[L]``.
-
-    Args:
-        rating: Of the rated ones ``[R]``.
-        further: Than each of them ``[L, R]``.
-        shared: Queries that both answered ``[L, R]``.
-        known: Whether they can be compared ``[L, R]``; with fewer than ``_RIVALS`` nothing is foretold, NaN.
+    Beside each stands whether it is known; where it is not, it is the mean.
     """
-    weight = np.where(known, np.sqrt(shared), 0.0)
-    total = weight.sum(axis=1)
-    mean = ((rating + further) * weight).sum(axis=1) / np.maximum(total, 1e-9)
-    return np.where(known.sum(axis=1) >= _RIVALS, mean, np.nan)
+    columns = []
+    for fact in known.T:
+        is_known = np.isfinite(fact)
+        given = fact[rated][is_known[rated]]
+        if len(given) < FEWEST or not given.std():
+            continue
+        columns.append(np.where(is_known, (fact - given.mean()) / given.std(), 0.0))
+        share = float(is_known[rated].mean())
+        if share < 1.0:
+            columns.append((is_known - share) / np.sqrt(share * (1.0 - share)))
+    return np.stack(columns, axis=1) if columns else np.empty((len(known), 0))
+
+
+def _margins_first(inputs: _Array, targets: _Array, weight: _Array) -> _Array:
+    """Return the weights ``[1 + F]`` of a ridge regression that keeps that of the first input from nothing.
+
+    A judge whose margins run against the targets is not believed.
+    """
+    share = weight / max(float(weight.sum()), 1e-9)
+    scale = np.maximum(np.sqrt(share @ inputs**2), 1e-9)
+    scaled = inputs / scale
+    inner, outer = (scaled * share[:, np.newaxis]).T @ scaled, (scaled * share[:, np.newaxis]).T @ targets
+    kept = _FACTS_PENALTY * np.eye(len(inner))
+    kept[0, 0] = 1e-9
+    found: _Array = solve(inner + kept, outer, assume_a="pos")
+    if found[0] < 0:
+        found = np.zeros_like(outer)
+        if len(outer) > 1:
+            found[1:] = solve((inner + kept)[1:, 1:], outer[1:], assume_a="pos")
+    return found / scale
 
 
 def _differences(

@@ -63,7 +63,7 @@ def test_who_is_not_rated_is_less_sure_than_who_is(shown: Leaderboard) -> None:
     rated = np.isfinite(ratings_of(shown.ranking.llms, known_catalogue(), "modern"))
     width = shown.ranking.ci_high - shown.ranking.ci_low
 
-    assert np.median(width[~rated]) > 1.3 * np.median(width[rated])
+    assert np.median(width[~rated]) > 1.2 * np.median(width[rated])
 
 
 def test_rankings_under_criteria_are_the_judges_alone(service: Service) -> None:
@@ -104,7 +104,6 @@ def test_against_a_rated_baseline_llms_stand_as_people_rate_them(service: Servic
     rated = np.isfinite(rating)
 
     assert board.n_by_votes == rated.sum() >= 30
-    assert board.n_by_figures == 15
     assert spearmanr(board.ranking.win_rate[rated], rating[rated])[0] > 0.95
 
 
@@ -123,36 +122,39 @@ def test_where_length_is_taken_out_the_judge_alone_ranks(service: Service) -> No
     assert service.leaderboard(View("alpaca-eval", control=Control.LENGTH)).n_by_votes == 0
 
 
-def test_what_alpaca_eval_published_helps_where_a_rating_is_taken_for_unknown(service: Service) -> None:
-    benchmark = service.benchmark("alpaca-eval")
-    request = service.scored(View("alpaca-eval", against=Against.ALL)).request
+@pytest.mark.parametrize(("slug", "least"), [("alpaca-eval", 0.9), ("modern", 0.8)])
+def test_what_is_known_of_llms_helps_where_a_rating_is_taken_for_unknown(
+    service: Service, slug: str, least: float
+) -> None:
+    benchmark = service.benchmark(slug)
+    request = service.scored(View(slug, against=Against.ALL)).request
     margins = service.margins(benchmark, measuring(request.crm), CriteriaSet())
     queries, rating = max(request.ratings_by_kind, key=lambda kind: int(kind[0].sum()))
     features = response_features(benchmark)
     assert features is not None
     rated = np.flatnonzero(np.isfinite(rating))
 
-    def foretold(published: NDArray[np.float64]) -> NDArray[np.float64]:
+    def foretold(known: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.array(
             [
                 with_foretold(
                     np.where(np.arange(len(rating)) == llm, np.nan, rating),
-                    *(features, margins, queries, published),
+                    *(features, margins, queries, known),
                 )[llm]
                 for llm in rated
             ]
         )
 
-    unknown = foretold(np.full_like(request.published, np.nan))
-    known = foretold(request.published)
+    by_answers = foretold(np.full_like(request.known, np.nan))
+    by_both = foretold(request.known)
 
-    assert spearmanr(known, rating[rated])[0] > 0.9
-    assert np.square(known - rating[rated]).mean() < np.square(unknown - rating[rated]).mean()
+    missed = by_both - rating[rated], by_answers - rating[rated]
+
+    assert spearmanr(by_both, rating[rated], nan_policy="omit")[0] > least
+    assert np.nanmean(np.square(missed[0])) < 0.8 * np.nanmean(np.square(missed[1]))
 
 
 def test_it_is_said_how_many_stand_by_votes() -> None:
-    assert preferred_on_average(0, 0, 8) == "This is the judge’s guess at what people prefer on average."
-    assert "(49 of 64; the others as their answers foretell)" in preferred_on_average(49, 0, 64)
-    assert "as their answers and AlpacaEval’s win rates foretell)" in preferred_on_average(32, 16, 48)
-    assert "foretell, of 15 also AlpacaEval’s win rates)" in preferred_on_average(32, 15, 48)
-    assert "LMArena, and" in preferred_on_average(64, 0, 64)
+    assert preferred_on_average(0, 8) == "This is the judge’s guess at what people prefer on average."
+    assert "(49 of 64; the others as their answers and what is known of them" in preferred_on_average(49, 64)
+    assert "LMArena, and" in preferred_on_average(64, 64)

@@ -376,7 +376,7 @@ def test_a_narrow_selection_warns(page: AppTest) -> None:
 
 
 def test_a_filter_hides_rows_and_says_how_many_for_what_is_not_known(page: AppTest) -> None:
-    open_view(page, benchmark="alpaca-eval")
+    open_view(page, benchmark="alpaca-eval", criterion="Warm and kind")
     everyone = names(page)
     open_menu(page, "filter_menu")
     page.toggle(key="open_weights").set_value(True).run()

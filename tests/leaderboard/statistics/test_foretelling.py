@@ -48,28 +48,43 @@ def test_what_the_judge_knows_is_used_first() -> None:
     assert agreement(knowing) > 0.9 > agreement(ignorant)
 
 
-def test_another_leaderboard_that_knows_more_is_believed_of_those_it_ranks() -> None:
-    published = (RATING - 1300) / 100 + np.random.default_rng(5).normal(0, 0.02, LLMS)
-    everywhere = with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, published)
+def test_what_is_known_of_llms_helps_those_of_whom_it_is_known() -> None:
+    size = (RATING - 1300) / 7 + np.random.default_rng(5).normal(0, 0.3, LLMS)
     half = np.arange(LLMS) % 8 == 0
-    partly = with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, np.where(half, np.nan, published))
+    everywhere = with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, size[:, None])
+    partly = with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, np.where(half, np.nan, size)[:, None])
+    missed = np.abs(partly - RATING)
 
     assert agreement(everywhere) > max(0.97, agreement(foretold()))
-    np.testing.assert_array_equal(partly[half], foretold()[half])
+    assert missed[UNRATED & ~half].mean() < 0.5 * missed[half].mean()
     np.testing.assert_array_equal(everywhere[~UNRATED], RATING[~UNRATED])
 
 
-def test_another_leaderboard_that_runs_against_the_ratings_is_not_believed() -> None:
-    ranked = with_foretold(GIVEN, ANSWERS, margins(1.0), EVERYTHING, -RATING)
-    nothing_said = with_foretold(GIVEN, ANSWERS, margins(1.0), EVERYTHING, np.zeros(LLMS))
-
-    np.testing.assert_allclose(ranked, nothing_said)
-
-
-def test_another_leaderboard_that_knows_few_of_the_rated_is_not_heard() -> None:
+def test_what_is_known_of_few_rated_llms_or_alike_of_all_is_not_looked_at() -> None:
     few = np.where(UNRATED | (np.cumsum(~UNRATED) < FEWEST), RATING, np.nan)
+    known = np.stack([few, np.full(LLMS, 70.0), np.full(LLMS, np.nan)], axis=1)
 
-    np.testing.assert_array_equal(with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, few), foretold())
+    np.testing.assert_array_equal(with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, known), foretold())
+
+
+def test_whether_something_is_known_may_itself_tell() -> None:
+    top = np.argsort(-RATING)[: LLMS // 2]
+    known = np.random.default_rng(6).normal(0, 1, LLMS)
+    known[top] = np.nan
+    flat = np.zeros_like(ANSWERS)
+    found = with_foretold(GIVEN, flat, margins(), EVERYTHING, known[:, None])
+
+    assert agreement(found) > 0.7 > agreement(with_foretold(GIVEN, flat, margins(), EVERYTHING))
+
+
+@pytest.mark.parametrize("known", [None, (RATING - 1300)[:, None] / 7])
+def test_a_judge_that_runs_against_is_not_believed_beside_facts(known: NDArray[np.float64] | None) -> None:
+    against, silent = (
+        with_foretold(GIVEN, ANSWERS, by_judge, EVERYTHING, known)
+        for by_judge in (margins(-1.0), Margins(np.where(PRESENT, 0.0, np.nan)))
+    )
+
+    np.testing.assert_allclose(against, silent, rtol=1e-5)
 
 
 def test_a_judge_that_runs_against_the_ratings_is_not_believed() -> None:
