@@ -9,7 +9,7 @@
 - ``mixtures``: what is asked for in words that name nothing, as several concepts at once
 - ``passages``: a response part by part, for wishes that one of its sentences meets
 - ``counts``: what is counted exactly in it; ``evidence``: where in its text that stands
-- ``concepts``: what a criterion asks for, in whatever words
+- ``concepts``: what a criterion asks for, in whatever words; ``concept_words``: how its concepts are called
 - ``spelling``: its slips of the pen are mended first; ``idioms``: and its turns of phrase about length
 - ``wish_decoder``: a language model that reads it, ``smollm2``: its lower layers; ``decoder_graph``: for ONNX
   Runtime; ``onnx_graph``: how graphs for it are put together; ``functions``: what is left to NumPy

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crm.criteria import CriteriaSet, Criterion
 from crm.embedded.absence import things_asked_for
 from crm.embedded.beside_limits import limits_and_rest
+from crm.embedded.concept_words import in_words
 from crm.embedded.concepts import ConceptClassifier, Reading, concept_classifier, concept_names
 from crm.embedded.countable import (
     SURE,
@@ -217,8 +218,7 @@ class KnownConcepts:
         def said(concept: int) -> str:
             if concept in counted:
                 return counted[concept].in_words(sign)
-            name = self.classifier.names[concept].replace("_", " ")
-            return name if sign * wanted[concept] > 0 else f"less {name}"
+            return in_words(self.classifier.names[concept], more=sign * wanted[concept] > 0)
 
         *others, last = map(said, which) if len(which) else [""]
         return f"{', '.join(others)} and {last}" if others else last
