@@ -37,7 +37,7 @@ from leaderboard.view import DEFAULT_BENCHMARK, Against, View
 
 app = typer.Typer(add_completion=False)
 _CREATIVE = "creative"
-_WIN_RATE = 2
+_WIN_RATE = 3
 """Column of AlpacaEval's win rates in what is known of LLMs."""
 
 

@@ -140,19 +140,20 @@ def ratings_of(
 
 
 def known_of(llms: Sequence[str], catalogue: Catalogue, benchmark: str = "") -> NDArray[np.float64]:
-    """Return what ratings of L LLMs can be foretold from ``[L, 3]``, NaN where it is not known.
+    """Return what ratings of L LLMs can be foretold from ``[L, 4]``, NaN where it is not known.
 
-    The logarithm of the parameters, the year and its part of the release, and the win rate on AlpacaEval's
-    leaderboard, in log-odds.
+    The logarithm of the parameters, whether the weights are open, the year and its part of the release, and
+    the win rate on AlpacaEval's leaderboard, in log-odds.
     """
     rows = []
     for llm in llms:
         facts = catalogue.facts(llm, benchmark)
         size = np.nan if facts.parameters is None else np.log(facts.parameters.value)
+        is_open = np.nan if facts.open_weights is None else float(facts.open_weights.value)
         year = np.nan if facts.released is None else _in_years(facts.released.value)
         won = np.nan if facts.alpaca_eval is None else facts.alpaca_eval.value
-        rows.append((size, year, np.log(won / (100.0 - won))))
-    return np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+        rows.append((size, is_open, year, np.log(won / (100.0 - won))))
+    return np.array(rows, dtype=np.float64).reshape(len(rows), 4)
 
 
 def _in_years(date: str) -> float:

@@ -91,10 +91,7 @@ def with_foretold(
 
 
 def _comparable(known: _Array, rated: NDArray[np.intp]) -> _Array:
-    """Return facts in standard deviations of the rated LLMs ``[L, ≤ 2F]``.
-
-    Beside each stands whether it is known; where it is not, it is the mean.
-    """
+    """Return facts in standard deviations of the rated LLMs ``[L, ≤ F]``; the mean where one is unknown."""
     columns = []
     for fact in known.T:
         is_known = np.isfinite(fact)
@@ -102,9 +99,6 @@ def _comparable(known: _Array, rated: NDArray[np.intp]) -> _Array:
         if len(given) < FEWEST or not given.std():
             continue
         columns.append(np.where(is_known, (fact - given.mean()) / given.std(), 0.0))
-        share = float(is_known[rated].mean())
-        if share < 1.0:
-            columns.append((is_known - share) / np.sqrt(share * (1.0 - share)))
     return np.stack(columns, axis=1) if columns else np.empty((len(known), 0))
 
 

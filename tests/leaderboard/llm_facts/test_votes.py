@@ -5,7 +5,7 @@ import pytest
 
 from leaderboard.llm_facts.catalogue import OVERALL, Catalogue, Fact, HumanRatings, LLMFacts, Rating
 from leaderboard.llm_facts.files import load_catalogue
-from leaderboard.llm_facts.votes import CREATIVE, KINDS, kind_of, ratings_on, votes_agreement
+from leaderboard.llm_facts.votes import CREATIVE, KINDS, kind_of, known_of, ratings_on, votes_agreement
 
 N = 40
 NAMES = [f"llm-{number}" for number in range(N)]
@@ -151,3 +151,37 @@ def test_who_has_no_votes_on_a_kind_of_question_is_taken_by_all_votes() -> None:
     np.testing.assert_array_equal(np.isnan(overall), np.isnan(creative))
     assert np.isnan(creative[-1])
     assert 0 < np.nanmax(np.abs(creative - overall)) < 100
+
+
+def test_what_is_known_of_an_llm_is_in_comparable_numbers() -> None:
+    catalogue = Catalogue.of(
+        [
+            LLMFacts(
+                "open",
+                "Open",
+                parameters=Fact(70.0, "us", "2026"),
+                open_weights=Fact(True, "us", "2026"),
+                released=Fact("2025-07-01", "us", "2026"),
+                alpaca_eval=Fact(50.0, "us", "2026"),
+            ),
+            LLMFacts(
+                "closed",
+                "Closed",
+                open_weights=Fact(False, "us", "2026"),
+                released=Fact("2025", "us", "2026"),
+            ),
+            LLMFacts("monthly", "Monthly", released=Fact("2025-01", "us", "2026")),
+        ]
+    )
+    nothing = np.nan
+    known = known_of(["open", "closed", "monthly", "nobody"], catalogue)
+
+    np.testing.assert_allclose(
+        known,
+        [
+            (np.log(70.0), 1.0, 2025.5, 0.0),
+            (nothing, 0.0, 2025.5, nothing),
+            (nothing, nothing, 2025 + 0.5 / 12, nothing),
+            (nothing, nothing, nothing, nothing),
+        ],
+    )

@@ -67,14 +67,14 @@ def test_what_is_known_of_few_rated_llms_or_alike_of_all_is_not_looked_at() -> N
     np.testing.assert_array_equal(with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, known), foretold())
 
 
-def test_whether_something_is_known_may_itself_tell() -> None:
-    top = np.argsort(-RATING)[: LLMS // 2]
-    known = np.random.default_rng(6).normal(0, 1, LLMS)
-    known[top] = np.nan
-    flat = np.zeros_like(ANSWERS)
-    found = with_foretold(GIVEN, flat, margins(), EVERYTHING, known[:, None])
+def test_of_whom_nothing_is_known_the_mean_is_taken() -> None:
+    size = np.where(UNRATED, np.nan, (RATING - 1300) / 7)
+    mean = np.where(UNRATED, np.nanmean(size), size)
+    unknown, typical = (
+        with_foretold(GIVEN, ANSWERS, margins(), EVERYTHING, known[:, None]) for known in (size, mean)
+    )
 
-    assert agreement(found) > 0.7 > agreement(with_foretold(GIVEN, flat, margins(), EVERYTHING))
+    np.testing.assert_allclose(unknown, typical)
 
 
 @pytest.mark.parametrize("known", [None, (RATING - 1300)[:, None] / 7])
