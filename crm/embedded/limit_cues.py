@@ -75,6 +75,8 @@ _PHRASES_BEFORE = {
     for said, phrase in _BEFORE.items()
 }
 _PHRASES_AFTER = {said: re.compile(rf"(?<!\w){phrase}(?!\w)") for said, phrase in _AFTER.items()}
+_RIGHT_AFTER = {said: re.compile(rf"(?:\W*\w+)?\W*?(?<!\w){phrase}(?!\w)") for said, phrase in _AFTER.items()}
+"""The same with a unit at most before them: “100 words minimum”."""
 _REACH_BEFORE, _REACH_AFTER = 36, 44
 """Letters among which such a phrase stands."""
 _NEGATED = re.compile(
@@ -180,6 +182,21 @@ def phrase_around(text: str, number: Numeral) -> str:
             if phrase.search(place):
                 return said
     return ""
+
+
+def said_of_each(text: str, numbers: Sequence[Numeral]) -> list[str]:
+    """Return what the plainest turns of phrase say of each of N numbers, as ``phrase_around`` calls it.
+
+    Before it as far as the last number, else after it as far as the next: “at least 50 and at most 150”.
+    """
+    ends = [0, *(number.end for number in numbers)]
+    starts = [*(number.start for number in numbers), len(text)]
+    said = []
+    for place in range(len(numbers)):
+        before, after = text[ends[place] : starts[place]], text[ends[place + 1] : starts[place + 1]]
+        found = next((each for each, phrase in _PHRASES_BEFORE.items() if phrase.search(before)), "")
+        said.append(found or next((each for each, phrase in _RIGHT_AFTER.items() if phrase.match(after)), ""))
+    return said
 
 
 def _words(part: str, numbers: Sequence[Numeral], start: int) -> list[str]:

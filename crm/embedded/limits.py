@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crm.embedded.idioms import plainly
-from crm.embedded.limit_cues import Kind, LimitReader, numbers_in, phrase_around
+from crm.embedded.limit_cues import Kind, LimitReader, numbers_in, phrase_around, said_of_each
 from crm.embedded.numerals import Numeral
 from crm.embedded.representation import load_arrays
 from crm.paths import LIMITS_FILE
@@ -110,6 +110,8 @@ def limit_in(text: str, reader: LimitReader) -> Limit | None:
     numbers = numbers_in(text)
     if not numbers or _are_in_a_row(text, numbers):
         return None
+    if (both := _both_ends(text, numbers)) is not None:
+        return both
     prob = reader.prob(text, numbers)
     kinds = [Kind(int(each.argmax())) for each in prob]
     place = int(prob[:, Kind.NONE].argmin())
@@ -129,6 +131,30 @@ def limit_in(text: str, reader: LimitReader) -> Limit | None:
     return replace(limit, unit=_unit_after(text, numbers[place]) or _unit_after(text, last))
 
 
+def _both_ends(text: str, numbers: Sequence[Numeral]) -> Limit | None:
+    """Return the range whose ends two plain turns of phrase name, “at least 50 words and at most 150”; None
+    where two numbers are no such ends of one amount."""
+    if len(numbers) != 2:  # noqa: PLR2004
+        return None
+    sides = [_SAID.get(said) for said in said_of_each(text, numbers)]
+    units = [_unit_after(text, number) for number in numbers]
+    if _OF_EACH.search(text, numbers[1].end) or (all(units) and units[0] != units[1]):
+        return None
+    ends = [
+        _limited(number.value, side, "")
+        for number, side in zip(numbers, sides, strict=True)
+        if side is not None
+    ]
+    lows, highs = (
+        [end for each in ends if (end := getattr(each, side)) is not None] for side in ("low", "high")
+    )
+    if len(lows) != 1 or len(highs) != 1 or lows[0] > highs[0]:
+        return None
+    return Limit(lows[0], highs[0], next(filter(None, units), ""))
+
+
+_OF_EACH = re.compile(r"\b(?:each|every|per|apiece|jeweils|je|chacune?s?|par|cada|por)\b")
+"""What says that a second number is of something else: “three bullets, at most ten words each”."""
 _SAID = {"most": Kind.MOST, "fewer": Kind.FEWER, "least": Kind.LEAST, "more": Kind.MORE}
 _SIDES = frozenset(_SAID.values())
 

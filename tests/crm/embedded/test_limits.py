@@ -100,6 +100,39 @@ def test_a_number_that_is_no_amount_limits_nothing(criterion: str) -> None:
     assert read_limit(criterion) is None
 
 
+@pytest.mark.parametrize(
+    ("criterion", "low", "high"),
+    [
+        ("at least fifty words and at most 150", 50, 150),
+        ("at most 150 words and at least fifty", 50, 150),
+        ("minimum 100 words, maximum 300", 100, 300),
+        ("100 words minimum, 300 maximum", 100, 300),
+        ("3 bullets min, 6 max", 3, 6),
+        ("at least 2 paragraphs, at most 4", 2, 4),
+        ("no more than 5 bullets, no less than 2", 2, 5),
+        ("more than two sentences, fewer than seven", 3, 6),
+        ("mindestens 50 und höchstens 150 Wörter", 50, 150),
+    ],
+)
+def test_both_ends_of_an_amount_are_read(criterion: str, low: float, high: float) -> None:
+    assert read_limit(criterion) == Limit(low, high)
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        "at least 3 bullets, at most 20 words each",
+        "at least 2 sources and at most 150 words",
+        "at least 200 words, at most 100",
+    ],
+)
+def test_limits_of_two_things_and_contradictions_are_no_range(criterion: str) -> None:
+    limit = read_limit(criterion)
+
+    assert limit is not None
+    assert limit.low is None or limit.high is None
+
+
 def test_a_limit_has_the_unit_behind_its_number() -> None:
     units = [
         limit.unit
