@@ -51,7 +51,13 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _OF_EACH = re.compile(r"(?:each|every|all|per|apiece|chacune?s?|jeweils|je|cada)\b", re.IGNORECASE)
-"""How a part begins that says how long what was counted before is: “three bullets, each under ten words”."""
+_FOR_EACH = re.compile(
+    r"\b(?:each|apiece|jeweils"
+    r"|(?:per|for (?:each|every)) (?:bullet(?: point)?|point|item|section|step|tip|one))\W*$",
+    re.IGNORECASE,
+)
+"""How a part begins or ends that says how long what was counted before is: “three bullets, each under ten
+words”, “three bullets, ten words each”."""
 _NOT = re.compile(r"(?:no|not|nor|never)\b", re.IGNORECASE)
 _OF_NUMBER = re.compile(
     r"\W*(?:(?:or |and )?(?:more|less|fewer|over|above|below|extra|tops|max(?:imum)?"
@@ -77,12 +83,15 @@ class LimitsAndRest:
 
 @lru_cache(maxsize=4096)
 def limits_and_rest(criterion: str) -> LimitsAndRest | None:
-    """Return the parts of a criterion with a limit; None where it names none, or one and nothing else."""
+    """Return the parts of a criterion with a limit; None where it names none, or one and nothing else.
+
+    How long each of what was counted may be is no part: “three paragraphs, each of two sentences at most”.
+    """
     text = _ONE_THING.sub(" & ", plainly(criterion))
     if read_limit(text) is None:
         return None
     limits: list[tuple[int, int]] = []
-    rest, unit = [], ""
+    rest, unit, is_of_each = [], "", False
     for start, end in _parts(text):
         part = text[start:end].strip(_MARKS)
         limit = read_limit(part)
@@ -91,8 +100,8 @@ def limits_and_rest(criterion: str) -> LimitsAndRest | None:
                 limits[-1] = (limits[-1][0], end)
             elif not _ends_in_number(part):
                 rest.append(part)
-        elif limits and _OF_EACH.match(part):
-            continue
+        elif limits and (_OF_EACH.match(part) or (limit is not None and _FOR_EACH.search(part))):
+            is_of_each = True
         elif limit is None or (limits and unit and not limit.unit and not _ends_in_number(part)):
             rest.append(part)
         elif limits and (not unit or limit.unit in {"", unit}):  # “between 100 and 200 words” is one limit
@@ -100,7 +109,7 @@ def limits_and_rest(criterion: str) -> LimitsAndRest | None:
         else:
             limits, unit = [*limits, (start, end)], limit.unit
     asked = ", ".join(part for part in rest if _says_something(part) and not is_context(part))
-    if not limits or (len(limits) == 1 and not asked):
+    if not limits or (len(limits) == 1 and not asked and not is_of_each):
         return None
     return LimitsAndRest(tuple(text[start:end].strip(_MARKS) for start, end in limits), asked)
 

@@ -207,7 +207,8 @@ class ConceptClassifier:
         columns = [*limited][:_MOST_LIMITS]
         if columns and parts.rest and read.prob[0].sum() >= _ELSE_WISHED and first[0] not in limited:
             return _REST, columns
-        return (limited[columns[0]], columns[1:]) if len(columns) > 1 else (_WHOLE, [])
+        is_all = len(columns) > 1 or not parts.rest
+        return (limited[columns[0]], columns[1:]) if columns and is_all else (_WHOLE, [])
 
     def _read_plain(self, wordings: Sequence[Wording], *, bulk: bool) -> Floats:
         """Return the same without limits, of texts in plain words ``[N, 2 K + K + 2]``.

@@ -36,11 +36,24 @@ def test_what_else_is_asked_for_is_read_apart_from_a_limit(criterion: str, limit
         *("warm and funny", "no emojis, please", "two or three bullets", "between 100 and 200 words"),
         *("1,000 words at least", "at most 100 words please", "55 words tops – sorry to be a pain"),
         *("at most 100 words, because I read on the bus", "not a novel - 200 words tops"),
-        *("exactly three bullet points, each under ten words", "3 sentences please, thank you very much"),
+        "3 sentences please, thank you very much",
     ],
 )
 def test_nothing_is_beside_a_limit_but_reasons_and_manners(criterion: str) -> None:
     assert limits_and_rest(criterion) is None
+
+
+@pytest.mark.parametrize(
+    ("criterion", "limit"),
+    [
+        ("exactly three bullet points, each under ten words", "exactly three bullet points"),
+        ("exactly 3 bullets, 10 words each", "exactly 3 bullets"),
+        ("3 bullets max, 10 words per bullet", "3 bullets max"),
+    ],
+)
+def test_how_long_each_of_what_is_counted_may_be_is_no_limit(criterion: str, limit: str) -> None:
+    assert limits_and_rest(criterion) == LimitsAndRest((limit,), "")
+    assert list(embedded_crm().limits(CriteriaSet.of([criterion]))) == [count_names().index("bullets")]
 
 
 @pytest.mark.parametrize(
