@@ -8,7 +8,6 @@ Win rates are those of AlpacaEval's own leaderboard, of the LLMs that are called
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -34,6 +33,7 @@ from leaderboard.llm_facts.catalogue import (
 from parsing.documents import read_json
 from parsing.files import read_bytes
 from parsing.limits import ParseError
+from parsing.tables import csv_rows
 from precompute.errors import PrecomputeError, file_error
 
 PACKAGE = "genai-prices"
@@ -135,7 +135,7 @@ def read_alpaca_eval(file: Path, as_of: str) -> OfficialWinRates:
         PrecomputeError: The file is missing or is not what AlpacaEval publishes.
     """
     try:
-        rows = list(csv.reader(io.StringIO(read_bytes(file).decode("utf-8"))))
+        rows = list(csv_rows(io.StringIO(read_bytes(file).decode("utf-8"), newline="")))
         column = rows[0].index(_WIN_RATE)
         return OfficialWinRates({row[0]: float(row[column]) for row in rows[1:] if row}, as_of)
     except OSError:

@@ -145,7 +145,7 @@ class TestWords:
     def test_say_that_queries_do_not_mend_the_judges_error(self, service: Service) -> None:
         leaderboard, found = both(service, View("alpaca-eval"))
         exact = replace(found.significance, samples=found.significance.drawn)
-        first, second = found.significance.llms[:2]
+        first, second = found.significance.llms[2:4]
         of_judge, of_queries = (
             comparison_sentences(each, first, second, leaderboard.titles)
             for each in (found.significance, exact)
