@@ -304,16 +304,15 @@ class Request:
         """
         if not isinstance(self.crm, MeasuresResponses) or self.view.control is not Control.NONE:
             return False
-        if self.against is Against.BASELINE:
-            slug, baseline = self.benchmark.record.info.slug, self.benchmark.baseline
-            if not np.isfinite(_ratings(known_catalogue(), (baseline,), slug)).all():
-                return False
+        if self.against is Against.BASELINE and not self.are_rated([self.benchmark.baseline]):
+            return False
         return int(np.isfinite(self.ratings).sum()) >= FEWEST
 
     def are_rated(self, llms: Iterable[str]) -> bool:
         """Return whether people rate all of these LLMs, of which one may be the baseline."""
-        slug = self.benchmark.record.info.slug
-        return bool(np.isfinite(_ratings(known_catalogue(), tuple(llms), slug)).all())
+        respondents, slug = self.benchmark.respondents, self.benchmark.record.info.slug
+        ratings = _ratings(known_catalogue(), respondents, slug)
+        return bool(np.isfinite([ratings[respondents.index(llm)] for llm in llms]).all())
 
     @property
     def n_by_votes(self) -> int:

@@ -67,7 +67,6 @@ SHIPPED_THEMES = ""
 _FEWEST_FOR_FLOOR = 10
 """LLMs of a benchmark; of fewer, half are too few to choose from."""
 
-
 _ALIKE = 0.5
 """What a judge says of equal responses, which votes do not tell apart."""
 
@@ -415,14 +414,12 @@ class Service:
 
     def _held_matrix(self, request: Request, prob: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return ``[L, Q]`` against the baseline with all respondents as strong as people rate them."""
-        benchmark, crm = request.benchmark, measuring(request.crm)
+        respondents = request.benchmark.respondents
+        rows = [respondents.index(llm) for llm in request.llms]
 
         def held() -> NDArray[np.float32]:
-            margins = self.margins(benchmark, crm, CriteriaSet())
-            ahead = self._held_to_votes(request, margins).asked - margins.asked
-            ahead = (ahead - ahead[benchmark.respondents.index(benchmark.baseline)])[
-                [benchmark.respondents.index(llm) for llm in benchmark.llms]
-            ]
+            moved = self._moved_by_votes(request)
+            ahead = moved[rows] - moved[respondents.index(request.benchmark.baseline)]
             found = expit(logit(prob) + ahead).astype(np.float32)
             return np.where(prob == _ALIKE, prob, found)
 
@@ -434,6 +431,12 @@ class Service:
             (request.benchmark_key, request.ratings_key),
             lambda: held_to_votes(request.benchmark, margins, request.ratings_by_kind, request.known),
         )
+
+    def _moved_by_votes(self, request: Request) -> NDArray[np.float32]:
+        """Return by how much votes move the margins of all respondents under ∅, in log-odds ``[R, Q]``."""
+        by_judge = self.margins(request.benchmark, measuring(request.crm), CriteriaSet())
+        moved: NDArray[np.float32] = self._held_to_votes(request, by_judge).asked - by_judge.asked
+        return moved
 
     def topic_scores(self, view: View, llm: str) -> list[TopicScore]:
         """Return the LLM's win rate by topic over the view's queries, best first."""
@@ -530,10 +533,8 @@ class Service:
         """Return how far votes put the first LLM of a pair ahead of the other under ∅, in log-odds."""
         if not request.is_held_to_votes:
             return 0.0
-        by_judge = self.margins(request.benchmark, measuring(request.crm), CriteriaSet())
-        ahead = self._held_to_votes(request, by_judge).asked - by_judge.asked
         rows = [request.benchmark.respondents.index(llm) for llm in pair]
-        first, second = ahead[rows, query].tolist()
+        first, second = self._moved_by_votes(request)[rows, query].tolist()
         return float(first - second)
 
     def _outcomes(self, request: Request, llm: str, *, soft: bool) -> NDArray[np.float64]:

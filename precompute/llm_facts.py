@@ -178,8 +178,9 @@ def refreshed(
         elif old is not None:
             kept = ("organisation", "open_weights", "licence", "ratings")
             facts |= {key: getattr(old, key) for key in kept if not (llm.variant_of and key != "ratings")}
-        facts["alpaca_eval"] = win_rates.get(llm.name)
-        if official is None and old is not None:
+        if official is not None:
+            facts["alpaca_eval"] = win_rates.get(llm.name)
+        elif old is not None:
             facts["alpaca_eval"] = old.alpaca_eval
         found = {key: value for key, value in facts.items() if value is not None}
         if found:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from crm.embedded.forms import is_context
 from crm.embedded.idioms import plainly
 from crm.embedded.limit_cues import numbers_in
-from crm.embedded.limits import read_limit
+from crm.embedded.limits import EACH, read_limit
 
 _LINK = re.compile(
     r"\s*[,;()\[\]]+\s*(?:(?:and|but|yet|und|aber|et|mais|y|pero)\b)?\s*"
@@ -50,14 +50,14 @@ _POLITE = re.compile(
     r"|I beg (?:of )?you|if (?:possible|you (?:can|could|would)|at all possible|that's .*|it's .*))",
     re.IGNORECASE,
 )
-_OF_EACH = re.compile(r"(?:each|every|all|per|apiece|chacune?s?|jeweils|je|cada)\b", re.IGNORECASE)
+_OF_EACH = re.compile(rf"(?:{EACH}|all)\b", re.IGNORECASE)
+"""How a part begins that says how long what was counted before is: “three bullets, each under ten words”."""
 _FOR_EACH = re.compile(
     r"\b(?:each|apiece|jeweils"
     r"|(?:per|for (?:each|every)) (?:bullet(?: point)?|point|item|section|step|tip|one))\W*$",
     re.IGNORECASE,
 )
-"""How a part begins or ends that says how long what was counted before is: “three bullets, each under ten
-words”, “three bullets, ten words each”."""
+"""How one ends: “three bullets, ten words each”."""
 _NOT = re.compile(r"(?:no|not|nor|never)\b", re.IGNORECASE)
 _OF_NUMBER = re.compile(
     r"\W*(?:(?:or |and )?(?:more|less|fewer|over|above|below|extra|tops|max(?:imum)?"

@@ -153,7 +153,9 @@ def _both_ends(text: str, numbers: Sequence[Numeral]) -> Limit | None:
     return Limit(lows[0], highs[0], next(filter(None, units), ""))
 
 
-_OF_EACH = re.compile(r"\b(?:each|every|per|apiece|jeweils|je|chacune?s?|par|cada|por)\b")
+EACH = "each|every|per|apiece|jeweils|je|chacune?s?|cada"
+"""Words by which a number is of each of several things, for a pattern."""
+_OF_EACH = re.compile(rf"\b(?:{EACH}|par|por)\b")
 """What says that a second number is of something else: “three bullets, at most ten words each”."""
 _SAID = {"most": Kind.MOST, "fewer": Kind.FEWER, "least": Kind.LEAST, "more": Kind.MORE}
 _SIDES = frozenset(_SAID.values())

@@ -38,14 +38,8 @@ def llm_facts(
     report_only: Annotated[bool, typer.Option("--report-only", help="Write nothing.")] = False,
 ) -> None:
     """Refresh prices, context windows, ratings and win rates of LLMs; report what is not known of them."""
-    if (ratings is None) != (ratings_date is None):
-        raise PrecomputeError("Give --ratings and --ratings-date together: a rating needs its date.")
-    if (alpaca_eval is None) != (alpaca_eval_date is None):
-        raise PrecomputeError(
-            "Give --alpaca-eval and --alpaca-eval-date together: a win rate needs its date."
-        )
-    _check_date("--ratings-date", ratings_date)
-    _check_date("--alpaca-eval-date", alpaca_eval_date)
+    _check_date("--ratings", ratings, ratings_date, "rating")
+    _check_date("--alpaca-eval", alpaca_eval, alpaca_eval_date, "win rate")
     try:
         from precompute import llm_facts as facts  # noqa: PLC0415  # the only one that needs the package
     except ModuleNotFoundError as error:
@@ -75,10 +69,13 @@ def llm_facts(
             typer.echo("\n".join(f"{slug}, {line}" for line in lines))
 
 
-def _check_date(option: str, given: str | None) -> None:
-    if given is None:
+def _check_date(option: str, source: Path | None, date: str | None, figure: str) -> None:
+    """Raise a PrecomputeError unless a source of figures comes with their date, or neither is given."""
+    if (source is None) != (date is None):
+        raise PrecomputeError(f"Give {option} and {option}-date together: a {figure} needs its date.")
+    if date is None:
         return
     try:
-        checked_date(given)
+        checked_date(date)
     except ValueError as error:
-        raise PrecomputeError(f"{option} {given!r} {error}.") from None
+        raise PrecomputeError(f"{option}-date {date!r} {error}.") from None
